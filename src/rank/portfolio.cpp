@@ -19,6 +19,12 @@ constexpr double kEqual = 1e-9;
 
 using Set = std::vector<std::size_t>;
 
+/// Less than no kernel costs.
+double cost_of(const PortfolioCell& cell) {
+  constexpr double kSlowest = 0.9 * kUncoveredRegret;
+  return std::min(cell.regret, kSlowest);
+}
+
 /// Adds and exchanges kernels. The cost of a set is the sum over the training problems of its smallest
 /// regret.
 class Chooser {
@@ -61,14 +67,14 @@ class Chooser {
       regrets_[problem] = is_training_[problem] ? kUncoveredRegret : 0;
     for (const std::size_t kernel : set) {
       for (const PortfolioCell& cell : table_.kernels[kernel].cells)
-        regrets_[cell.problem] = std::min(regrets_[cell.problem], cell.regret);
+        regrets_[cell.problem] = std::min(regrets_[cell.problem], cost_of(cell));
     }
   }
 
   double gain_of(std::size_t kernel) const {
     double gain = 0;
     for (const PortfolioCell& cell : table_.kernels[kernel].cells)
-      gain += std::max(0.0, regrets_[cell.problem] - cell.regret);
+      gain += std::max(0.0, regrets_[cell.problem] - cost_of(cell));
     return gain;
   }
 

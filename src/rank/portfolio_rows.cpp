@@ -35,9 +35,17 @@ Dimensions dimensions_of(const Trial& trial) {
 
 /// What the rows of a ranking say beside their times.
 struct RowFacts {
+  struct OfRow {
+    std::uint64_t compiled = 0;         ///< hash of the expression and the options
+    const Dimensions* dimensions = {};  ///< below
+  };
   RankingRows rows;
-  std::unordered_map<std::int64_t, std::uint64_t> compiled;  ///< by id, of the expression and the options
-  std::map<std::string, Dimensions> dimensions;              ///< by problem
+  std::unordered_map<std::int64_t, OfRow> of;                            ///< by id
+  std::map<std::pair<std::string, std::string>, Dimensions> dimensions;  ///< by operation and problem
+
+  const Dimensions& dimensions_of(const ComparableRows& group) const {
+    return *of.at(group.kernels.front().id).dimensions;
+  }
 };
 
 RowFacts read_facts(const Database& database, const TrialFilter& filter) {
@@ -46,9 +54,10 @@ RowFacts read_facts(const Database& database, const TrialFilter& filter) {
   columns.insert(columns.end(), {"kernel_expression", "compile_options", "dimensions"});
   database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
     if (trial.kind != "kernel") return;
-    facts.compiled.emplace(id, checksum64(trial.kernel_expression + '\n' + trial.compile_options));
-    const auto [place, is_new] = facts.dimensions.try_emplace(trial.problem);
-    if (is_new) place->second = dimensions_of(trial);
+    Dimensions& dimensions = facts.dimensions[{trial.operation, trial.problem}];
+    if (dimensions.empty()) dimensions = dimensions_of(trial);
+    facts.of.emplace(
+        id, RowFacts::OfRow{checksum64(trial.kernel_expression + '\n' + trial.compile_options), &dimensions});
     if (trial.outcome != Outcome::screened_out || !trial.median_us) return facts.rows.add(id, trial);
     Trial screened = trial;
     facts.rows.add_screened(id, screened);
@@ -97,7 +106,7 @@ class GroupBuilder {
   std::size_t place_of(const RankingRow& row, const RowFacts& facts) {
     std::vector<PortfolioKernel>& kernels = group_.table.kernels;
     const auto [place, is_new] =
-        places_.try_emplace({row.identity, facts.compiled.at(row.id)}, kernels.size());
+        places_.try_emplace({row.identity, facts.of.at(row.id).compiled}, kernels.size());
     if (is_new) {
       kernels.emplace_back().is_screened = true;
       kernels.back().identity = row.identity;
@@ -108,7 +117,7 @@ class GroupBuilder {
 
   void add_failure(const RankingRow& row, std::size_t problem, const RowFacts& facts) {
     if (failed_kernels_ == FailedKernels::left_out) {
-      if (!row.is_undecided) failed_.insert({row.identity, facts.compiled.at(row.id)});
+      if (!row.is_undecided) failed_.insert({row.identity, facts.of.at(row.id).compiled});
       return;
     }
     PortfolioKernel& kernel = group_.table.kernels[place_of(row, facts)];
@@ -132,7 +141,7 @@ std::vector<PortfolioGroup> portfolio_groups(const Database& database, const Tri
   std::vector<std::vector<const ComparableRows*>> members;
   const std::vector<ComparableRows> all = facts.rows.comparable();
   for (const ComparableRows& rows : all) {
-    const Dimensions& dimensions = facts.dimensions[rows.what->problem];
+    const Dimensions& dimensions = facts.dimensions_of(rows);
     if (dimensions.empty()) continue;
     std::vector<std::string> names;
     for (const auto& [name, size] : dimensions) names.push_back(name);
@@ -149,8 +158,7 @@ std::vector<PortfolioGroup> portfolio_groups(const Database& database, const Tri
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
     GroupBuilder builder(groups[i], failed);
-    for (const ComparableRows* rows : members[i])
-      builder.add(*rows, facts.dimensions[rows->what->problem], facts);
+    for (const ComparableRows* rows : members[i]) builder.add(*rows, facts.dimensions_of(*rows), facts);
     builder.leave_out_failed();
   }
   return groups;

@@ -74,6 +74,11 @@ TEST(Portfolio, CoveringAProblemComesBeforeSpeed) {
   EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{1}));
 }
 
+TEST(Portfolio, CoveringAProblemComesBeforeAnySpeed) {
+  const auto sets = choose_kernels(table_of({{10, kNone}, {90000, 10}}), 1, first(2));
+  EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{1}));
+}
+
 TEST(Portfolio, KernelsThatGainNothingAreNotAdded) {
   EXPECT_EQ(choose_kernels(table_of({{10, 10}, {20, 20}}), 5, first(2)).size(), 1U);
   EXPECT_TRUE(choose_kernels(PortfolioTable{{"N"}, {{"1", {1}, 1}}, {}}, 5, first(1)).empty());
@@ -256,6 +261,23 @@ TEST(Portfolio, WhatWasGivenUpEverywhereIsNotChosen) {
   table.kernels[0] = {{{0, 0}}, 1, true};
   table.kernels[1] = {{{0, 0.5}}, 2, false};
   EXPECT_EQ(choose_kernels(table, 2, {0}), (std::vector<std::vector<std::size_t>>{{1}}));
+}
+
+/// Operations may have problems with equal labels; the row of one may say nothing of sizes.
+TEST(PortfolioRows, NamesOfDimensionsAreThoseOfTheOperation) {
+  Trial other = row_of(R"({"B":1})", 1, 10);
+  other.key = "other";
+  other.operation = "softmax";
+  other.dimensions = R"({"rows":1,"columns":8})";
+  Trial imported = row_of(R"({"B":1})", 1, 10);
+  imported.key = "imported";
+  imported.operation = "convolution";
+  imported.dimensions.clear();
+  const auto groups = groups_of({imported, other, row_of(R"({"B":1})", 1, 10), row_of(R"({"B":1})", 2, 10)});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].table.dimensions, (std::vector<std::string>{"rows", "columns"}));
+  EXPECT_EQ(groups[1].table.dimensions, (std::vector<std::string>{"M", "N"}));
+  EXPECT_EQ(groups[1].table.problems.size(), 2U);
 }
 
 TEST(PortfolioRows, ConditionsAndGpusAreApartAndUnknownSizesDoNotCount) {
