@@ -35,6 +35,7 @@ int say(const FillConfigs& configs) {
 int choose(const PortfolioCommand& options, const Database& database, const TrialFilter& filter,
            Format format, const TextStyle& style) {
   const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
+  catch_interrupts();
   stream_output(options.output,
                 [&](std::ostream& out) { write_portfolios(out, portfolios, database, format, style); });
   if (options.fill.empty()) return 0;
@@ -47,6 +48,7 @@ int apply(const PortfolioCommand& options, const Database& database, const Trial
   std::vector<Comparable> without;
   const auto applied =
       apply_portfolios(read_exported_portfolios(options.apply), options.apply, database, filter, without);
+  catch_interrupts();
   stream_output(options.output,
                 [&](std::ostream& out) { write_applied(out, applied, without, format, style); });
   if (options.fill.empty()) return 0;
@@ -60,7 +62,6 @@ int run(const PortfolioCommand& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.baselines = false;
-  catch_interrupts();
   int code = 0;
   database.at_one_state([&] {
     require_rows(database, filter);

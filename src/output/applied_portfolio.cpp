@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRemedy = "Write it with 'tiletune export --best --portfolio N -o best.json'.";
 /// Of a file that somebody else made.
-constexpr std::size_t kMostKernels = 10000;
+constexpr std::size_t kMostKernels = 1000;
 
 JsonNode member(const JsonNode& node, const std::string& key, const std::string& expected) {
   const Json& json = node.json;
@@ -71,7 +71,7 @@ TimeModel model_of(const JsonNode& list, const std::vector<std::string>& dimensi
   if (list.json.get().is_null()) return {};
   for (const JsonNode& node : read_list(list, "terms", Empty::refused, kMostKernels)) {
     TimeModel::Term& term = terms.emplace_back();
-    term.us = read_number(member(node, "us", "a time"));
+    term.us = read_number(member(node, "us", "a time"), {.min = 0});
     if (node.json.get().contains("launch"))
       term.launch =
           static_cast<std::size_t>(read_integer(member(node, "launch", "its place"), 0, kMostLaunches));

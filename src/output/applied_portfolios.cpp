@@ -167,7 +167,7 @@ Json json_of(const AppliedPortfolio& applied) {
   json["kernels"] = Json::array();
   for (const Trial& kernel : applied.portfolio.kernels)
     json["kernels"].push_back({{"template", kernel.template_name},
-                               {"parameters", parsed_cell(kernel.parameters)},
+                               {"parameters", parsed_or_null(kernel.parameters)},
                                {"kernel_expression", kernel.kernel_expression}});
   const Regrets regrets = regrets_of(applied);
   json["with_the_chosen_kernel"] = summary_json(regrets.chosen);

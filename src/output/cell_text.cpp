@@ -43,6 +43,11 @@ Json parsed_cell(const std::string& text) {
   return Json::parse(modest ? text : "", nullptr, false);
 }
 
+Json parsed_or_null(const std::string& text) {
+  Json parsed = parsed_cell(text);
+  return parsed.is_discarded() ? Json() : parsed;
+}
+
 std::string exact_text(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&cell))

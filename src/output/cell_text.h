@@ -17,6 +17,8 @@ std::string value_text(const nlohmann::ordered_json& value);
 /// The JSON that a cell's text is; discarded when it is none, or more than a row of tiletune's has: what is
 /// nested without end would exhaust the stack when it is written.
 nlohmann::ordered_json parsed_cell(const std::string& text);
+/// The same; null where it would be discarded.
+nlohmann::ordered_json parsed_or_null(const std::string& text);
 /// JSON columns as JSON (as a string where the text is none), samples as an array, null as null.
 nlohmann::ordered_json json_of(const Cell& cell, CellType type);
 

@@ -176,8 +176,9 @@ class SizeChecks {
   std::string function_of(const std::string& body) {
     const auto [found, is_new] = names_.try_emplace(body, fmt::format("allows{}", names_.size()));
     if (is_new) {
+      const bool reads_sizes = body.find("n[") != std::string::npos;
       text_ += fmt::format("constexpr bool {}(const long long*{}) {{\n  return {};\n}}\n", found->second,
-                           body.empty() ? "" : " n", body.empty() ? "true" : body);
+                           reads_sizes ? " n" : "", body.empty() ? "true" : body);
     }
     return found->second;
   }
@@ -412,28 +413,50 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
   return in_frame(entries.text() + kHeaderLookup, name_space);
 }
 
+namespace {
+
+/// choose() takes the first one that fits: what was measured goes before what was not, and newer rows before
+/// older ones.
+std::vector<const RecordedPortfolio*> in_order_of_choice(const std::vector<RecordedPortfolio>& portfolios) {
+  const auto newest = [](const RecordedPortfolio& recorded) {
+    std::int64_t row = 0;
+    for (const std::size_t kernel : recorded.portfolio.kernels)
+      row = std::max(row, recorded.group.table.kernels[kernel].row);
+    return row;
+  };
+  std::vector<const RecordedPortfolio*> sorted;
+  for (const RecordedPortfolio& recorded : portfolios) sorted.push_back(&recorded);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const RecordedPortfolio* a, const RecordedPortfolio* b) {
+    const bool a_measured = a->group.what.source == Source::measured;
+    const bool b_measured = b->group.what.source == Source::measured;
+    return a_measured != b_measured ? a_measured : newest(*a) > newest(*b);
+  });
+  return sorted;
+}
+
+}  // namespace
+
 std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                                  const std::string& name_space,
                                  const std::function<void(const std::string&)>& note) {
-  std::vector<Trial> trials;
-  for (const RecordedPortfolio& recorded : portfolios) {
-    for (const std::size_t kernel : recorded.portfolio.kernels)
-      trials.push_back(database.row(recorded.group.table.kernels[kernel].row));
+  const std::vector<const RecordedPortfolio*> sorted = in_order_of_choice(portfolios);
+  std::vector<std::vector<Trial>> kernels;
+  std::size_t sizes = 0;
+  for (const RecordedPortfolio* recorded : sorted) {
+    kernels.emplace_back();
+    for (const std::size_t kernel : recorded->portfolio.kernels)
+      kernels.back().push_back(database.row(recorded->group.table.kernels[kernel].row));
+    sizes = std::max(sizes, sizes_of_each(kernels.back()));
   }
-  const std::size_t sizes = sizes_of_each(trials);
   Entries entries(sizes);
   ChoiceTables choices(sizes);
-  auto trial = trials.cbegin();
-  for (const RecordedPortfolio& recorded : portfolios) {
-    const std::vector<Trial> kernels(trial,
-                                     trial + static_cast<std::ptrdiff_t>(recorded.portfolio.kernels.size()));
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
     std::vector<std::optional<std::size_t>> places;
-    for (const Trial& kernel : kernels) {
+    for (const Trial& kernel : kernels[i]) {
       const std::size_t place = entries.count();
       places.push_back(entries.add(kernel) ? std::optional(place) : std::nullopt);
     }
-    choices.add(recorded, kernels, places);
-    trial += std::ssize(kernels);
+    choices.add(*sorted[i], kernels[i], places);
   }
   entries.tell_left_out(note);
   return in_frame(entries.text() + kHeaderLookup + choices.text() + kHeaderChoice, name_space);

@@ -186,12 +186,6 @@ Json summary_json(const std::vector<double>& regrets) {
           {"unmeasured", summary.unmeasured}};
 }
 
-/// Null for what is not recorded, or is no JSON.
-Json json_of(const std::string& cell) {
-  Json parsed = parsed_cell(cell);
-  return parsed.is_discarded() ? Json() : parsed;
-}
-
 Json json_of(const RecordedPortfolio& recorded, const Database& database) {
   const PortfolioTable& table = recorded.group.table;
   std::vector<std::size_t> places(recorded.portfolio.kernels.size());
@@ -200,10 +194,10 @@ Json json_of(const RecordedPortfolio& recorded, const Database& database) {
   json["kernels"] = Json::array();
   for (const Trial& trial : kernels_of(recorded, database))
     json["kernels"].push_back({{"template", trial.template_name},
-                               {"parameters", json_of(trial.parameters)},
+                               {"parameters", parsed_or_null(trial.parameters)},
                                {"kernel_expression", trial.kernel_expression},
-                               {"size_conditions", json_of(trial.size_conditions)},
-                               {"waves", json_of(trial.waves)},
+                               {"size_conditions", parsed_or_null(trial.size_conditions)},
+                               {"waves", parsed_or_null(trial.waves)},
                                {"unmeasured", Json::array()}});
   for (const PortfolioGap& gap : gaps_of(recorded.portfolio))
     json["kernels"][gap.kernel]["unmeasured"].push_back(table.problems[gap.problem].label);

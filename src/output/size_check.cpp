@@ -180,10 +180,15 @@ bool holds(const std::string& condition, const SymbolTable& symbols, const std::
   return value && space::is_true(space::to_scalar(*value));
 }
 
-SymbolTable symbols_of(const std::vector<std::string>& dimensions) {
-  SymbolTable symbols;
-  for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
-  return symbols;
+/// None where a stranger's database has names that are none.
+std::optional<SymbolTable> symbols_of(const std::vector<std::string>& dimensions) {
+  try {
+    SymbolTable symbols;
+    for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
+    return symbols;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -191,14 +196,14 @@ SymbolTable symbols_of(const std::vector<std::string>& dimensions) {
 std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
                             const std::vector<std::string>& dimensions) {
   const nlohmann::ordered_json list = parsed_cell(size_conditions);
-  if (!list.is_array()) return std::nullopt;
-  const SymbolTable symbols = symbols_of(dimensions);
+  const std::optional<SymbolTable> symbols = symbols_of(dimensions);
+  if (!list.is_array() || !symbols) return std::nullopt;
   const std::vector<Value> values(sizes.begin(), sizes.end());
   bool is_known = true;
   for (const nlohmann::ordered_json& condition : list) {
     if (!condition.is_string())
       is_known = false;
-    else if (!holds(condition.get<std::string>(), symbols, values))
+    else if (!holds(condition.get<std::string>(), *symbols, values))
       return false;
   }
   return is_known ? std::optional(true) : std::nullopt;
@@ -207,13 +212,13 @@ std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::s
 std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
                              const std::vector<std::string>& dimensions) {
   const nlohmann::ordered_json list = parsed_cell(waves);
-  if (!list.is_array()) return {};
-  const SymbolTable symbols = symbols_of(dimensions);
+  const std::optional<SymbolTable> symbols = symbols_of(dimensions);
+  if (!list.is_array() || !symbols) return {};
   const std::vector<Value> values(sizes.begin(), sizes.end());
   std::vector<double> all;
   for (const nlohmann::ordered_json& expression : list) {
     const std::optional<Value> value =
-        expression.is_string() ? value_of(expression.get<std::string>(), symbols, values) : std::nullopt;
+        expression.is_string() ? value_of(expression.get<std::string>(), *symbols, values) : std::nullopt;
     const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
     if (number == nullptr || *number < 0) return {};
     all.push_back(static_cast<double>(*number));

@@ -183,6 +183,40 @@ TEST_F(PortfolioCommand, OnOtherSizesThePredictedTimeDecides) {
   EXPECT_NE(expect_alike()[0], chosen[0]);
 }
 
+TEST_F(PortfolioCommand, TheHeaderChoosesWhatWasMeasuredBeforeWhatWasPredicted) {
+  if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
+  const Finished run = sandbox_->run({"sweep", TILETUNE_SOURCE_DIR "/configs/quick.json", "--gpu", "H200",
+                                      "--db", "p.db", "--quiet", "--problem", "1024x1024x1024", "-j", "2"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  ASSERT_EQ(sandbox_->run({"merge", "p.db", "rows.db", "-o", "both.db"}).code, 0);
+  ASSERT_EQ(
+      sandbox_->run({"export", "--db", "both.db", "--format", "header", "--portfolio", "5", "-o", "tuned.h"})
+          .code,
+      0);
+  const std::vector<std::string> both = chosen_by_header(*sandbox_, {{{"problem", "1024x1024x1024"}}});
+  ASSERT_EQ(
+      sandbox_->run({"export", "--db", "rows.db", "--format", "header", "--portfolio", "5", "-o", "tuned.h"})
+          .code,
+      0);
+  EXPECT_EQ(both, chosen_by_header(*sandbox_, {{{"problem", "1024x1024x1024"}}}));
+}
+
+/// Of a stranger's database.
+TEST_F(PortfolioCommand, WhatIsNoJsonIsNullInJson) {
+  std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "broken.db");
+  {
+    SQLite::Database database((sandbox_->folder() / "broken.db").string(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE trial SET compile_options = '', size_conditions = '[', waves = '{'");
+  }
+  ASSERT_EQ(
+      sandbox_->run({"export", "--db", "broken.db", "--best", "--portfolio", "2", "-o", "broken.json"}).code,
+      0);
+  const Json json = json_of({"portfolio", "broken.db", "-k", "2", "--format", "json"});
+  EXPECT_TRUE(json.at("portfolios").at(0).at("kernels").at(0).at("waves").is_null());
+  EXPECT_FALSE(
+      json_of({"portfolio", "broken.db", "--apply", "broken.json", "--format", "json"}).is_discarded());
+}
+
 TEST_F(PortfolioCommand, BestJsonHasTheKernelsTheirTimesAndWhatWasTuned) {
   const Json json = json_of({"export", "--db", "rows.db", "--best", "--portfolio", "5"});
   EXPECT_EQ(json.at("best").size(), 5U);
@@ -334,6 +368,8 @@ TEST_F(PortfolioCommand, FilesThatCannotBeAppliedAreRefused) {
                  {"/portfolios/0/times/0/0", "us"});
   expect_refused(changed("/portfolios/0/times/0", Json::array({{{"us", 1}, {"sizes", {"X"}}}})),
                  {"/portfolios/0/times/0/0/sizes/0", "X"});
+  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"us", -1}}})),
+                 {"/portfolios/0/times/0/0/us", "-1"});
   expect_refused(changed("/portfolios/0/fastest/0/kernel", 7), {"/portfolios/0/fastest/0/kernel", "7"});
   expect_refused(changed("/portfolios/0/fastest/0/sizes", {1, 2}),
                  {"/portfolios/0/fastest/0/sizes", "2 sizes"});
