@@ -188,13 +188,20 @@ class ConstantFolder {
     return call;
   }
 
-  /// Factors of 1, and a limit that limits nothing. Something that depends on sizes is left.
+  /// Factors and divisors of 1, and a limit that limits nothing. Something that depends on sizes is left.
   void leave_out_neutral(Op op, std::vector<Folded>& operands) const {
-    std::erase_if(operands, [&](const Folded& operand) {
-      if (!operand.value || operand.value->kind != Scalar::Kind::integer) return false;
-      return (op == Op::multiply && operand.value->integer == 1) ||
-             (op == Op::min && unlimited_ && operand.value->integer >= kNearlyUnlimited);
-    });
+    const auto is_one = [](const Folded& operand) {
+      return operand.value && operand.value->kind == Scalar::Kind::integer && operand.value->integer == 1;
+    };
+    const auto is_unlimited = [&](const Folded& operand) {
+      return unlimited_ && operand.value && operand.value->kind == Scalar::Kind::integer &&
+             operand.value->integer >= kNearlyUnlimited;
+    };
+    if (op == Op::multiply) std::erase_if(operands, is_one);
+    if (op == Op::min) std::erase_if(operands, is_unlimited);
+    if (op != Op::floor_divide && op != Op::ceil_div) return;
+    if (is_unlimited(operands.front())) operands.resize(1);
+    operands.erase(std::remove_if(operands.begin() + 1, operands.end(), is_one), operands.end());
   }
 
   std::vector<Folded> fold_all(const std::vector<SyntaxNode>& nodes) const {
@@ -334,8 +341,9 @@ std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
       count.most_blocks = static_cast<std::int64_t>(most_blocks[i]);
     try {
       const Folded tiles = folder.product(grids_[i].nodes);
-      const bool is_limited = !tiles.value || tiles.value->as_number() < kNearlyUnlimited;
-      if (is_limited) count.expression = text_of(tiles);
+      const bool is_known =
+          !tiles.value || (tiles.value->is_numeric() && tiles.value->as_number() < kNearlyUnlimited);
+      if (is_known) count.expression = text_of(tiles);
     } catch (const TooLong&) {
     }
   }

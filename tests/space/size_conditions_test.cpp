@@ -84,6 +84,7 @@ SpecBuilder with_grid(const std::string& x, const std::string& y = "") {
 TEST(SizeConditions, TilesAreTheBlocksOfAGrid) {
   EXPECT_EQ(tiles(with_grid("ceil_div(M, 32 * VEC)", "N"), kVectors), "ceil_div(M, 128) * N");
   EXPECT_EQ(tiles(with_grid("M * (VEC - 3)"), kVectors), "M");
+  EXPECT_EQ(tiles(with_grid("ceil_div(M, VEC - 3)", "M // (VEC - 3)"), kVectors), "M * M");
   EXPECT_EQ(tiles(with_grid("1"), kVectors), "1");
 }
 
@@ -91,6 +92,12 @@ TEST(SizeConditions, TilesThatBlocksShareAreNotLimitedByMultiprocessors) {
   EXPECT_EQ(tiles(with_grid("min(TILES, multiprocessors)"), kVectors), "ceil_div(M, 4) * N in 132 blocks");
   EXPECT_EQ(tiles(with_grid("min(TILES, multiprocessors // 2) * 2"), kVectors),
             "(ceil_div(M, 4) * N) * 2 in 132 blocks");
+}
+
+/// Such as parts of K for the multiprocessors that tiles leave idle.
+TEST(SizeConditions, WhatIsUnlimitedByASizeIsUnlimited) {
+  EXPECT_EQ(tiles(with_grid("TILES * max(1, min(VEC, multiprocessors // N))"), kVectors),
+            "(ceil_div(M, 4) * N) * 4");
 }
 
 /// Such as a loop over a vector by as many threads as there are.
