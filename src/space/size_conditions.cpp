@@ -72,14 +72,6 @@ class ConstantFolder {
     derived_.push_back(std::move(folded));
   }
 
-  Folded product(const std::vector<SyntaxNode>& nodes) const {
-    if (nodes.empty()) return {integer_scalar(1), "", true};
-    SyntaxNode whole;
-    whole.op = Op::multiply;
-    whole.operands = nodes;
-    return nodes.size() == 1 ? fold(nodes.front()) : operation(whole);
-  }
-
   Folded fold(const SyntaxNode& node) const {
     switch (node.op) {
       case Op::constant:
@@ -248,10 +240,12 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
     for (const ExprText& threads : launch.block) add_fixed(threads, scope.launch_symbols());
     add_fixed(launch.dynamic_shared_bytes, scope.launch_symbols());
     Grid& grid = grids_.emplace_back();
+    grid.product.op = Op::multiply;
+    grid.product.operands.emplace_back().constant = std::int64_t{1};
     for (const ExprText& extent : launch.grid) {
       if (extent.text.empty()) continue;
-      grid.nodes.push_back(parse(extent, scope.launch_symbols()));
-      grid.programs.emplace_back(extent, scope.launch_symbols());
+      grid.product.operands.push_back(parse(extent, scope.launch_symbols()));
+      grid.extents.emplace_back(extent, scope.launch_symbols());
     }
   }
 }
@@ -303,7 +297,7 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindi
 
 double SizeConditions::blocks(const Grid& grid, const Bindings& bindings) {
   double product = 1;
-  for (const Program& extent : grid.programs) {
+  for (const Program& extent : grid.extents) {
     Scalar value;
     Fault fault;
     product *= extent.run(bindings, value, fault) && value.is_numeric() ? value.as_number() : 0;
@@ -340,7 +334,7 @@ std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
     if (most_blocks[i] < std::min(blocks(grids_[i], {large, bindings.definitions}), 1.0 * kNearlyUnlimited))
       count.most_blocks = static_cast<std::int64_t>(most_blocks[i]);
     try {
-      const Folded tiles = folder.product(grids_[i].nodes);
+      const Folded tiles = folder.fold(grids_[i].product);
       const bool is_known =
           !tiles.value || (tiles.value->is_numeric() && tiles.value->as_number() < kNearlyUnlimited);
       if (is_known) count.expression = text_of(tiles);

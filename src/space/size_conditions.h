@@ -34,8 +34,8 @@ class SizeConditions {
   };
 
   struct Grid {
-    std::vector<SyntaxNode> nodes;
-    std::vector<Program> programs;
+    SyntaxNode product;  ///< of its extents
+    std::vector<Program> extents;
   };
 
   bool reads_sizes(const SyntaxNode& node) const;
