@@ -13,7 +13,6 @@
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
 #include "output/export.h"
-#include "rank/portfolio.h"
 #include "spec/load.h"
 #include "store/database.h"
 
@@ -71,9 +70,6 @@ struct FilterOptions {
   /// Throws UserError for what no row can have, a sweep that the database does not know included.
   TrialFilter filter(const Database& rows) const;
 };
-
-/// How many kernels a command chooses for many problems.
-inline constexpr std::size_t kLargestPortfolio = 1000;
 
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
 std::string recorded_text(const Database& database);

@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "output/export_formats.h"
 #include "output/header.h"
+#include "rank/portfolio.h"
 
 namespace tiletune {
 

@@ -11,6 +11,7 @@
 #include "output/applied_portfolios.h"
 #include "output/portfolios.h"
 #include "output/table.h"
+#include "rank/portfolio.h"
 
 namespace tiletune {
 

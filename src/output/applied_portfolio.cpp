@@ -25,8 +25,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kRemedy = "Write it with 'tiletune export --best --portfolio N -o best.json'.";
-/// Of a file that somebody else made.
-constexpr std::size_t kMostKernels = 1000;
+/// Of a kernel's time, in a file that somebody else made.
+constexpr std::size_t kMostTerms = 1000;
 
 JsonNode member(const JsonNode& node, const std::string& key, const std::string& expected) {
   const Json& json = node.json;
@@ -69,7 +69,7 @@ TimeModel model_of(const JsonNode& list, const std::vector<std::string>& dimensi
   constexpr std::int64_t kMostLaunches = 64;
   std::vector<TimeModel::Term> terms;
   if (list.json.get().is_null()) return {};
-  for (const JsonNode& node : read_list(list, "terms", Empty::refused, kMostKernels)) {
+  for (const JsonNode& node : read_list(list, "terms", Empty::refused, kMostTerms)) {
     TimeModel::Term& term = terms.emplace_back();
     term.us = read_number(member(node, "us", "a time"), {.min = 0});
     if (node.json.get().contains("launch"))
@@ -100,13 +100,13 @@ ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>
   portfolio.dimensions = read_strings(member(node, "dimensions", "names of dimensions"), "names");
   std::vector<std::size_t> entries;
   const JsonNode list = member(node, "kernels", "places in 'best'");
-  for (const JsonNode& place : read_list(list, "kernels", Empty::refused, kMostKernels)) {
+  for (const JsonNode& place : read_list(list, "kernels", Empty::refused, kLargestPortfolio)) {
     const auto last = static_cast<std::int64_t>(best.size()) - 1;
     entries.push_back(static_cast<std::size_t>(read_integer(place, 0, last)));
     portfolio.kernels.push_back(kernel_of(best[entries.back()]));
   }
   const JsonNode times = member(node, "times", "the terms of each kernel's time");
-  for (const JsonNode& terms : read_list(times, "lists of terms", Empty::refused, kMostKernels))
+  for (const JsonNode& terms : read_list(times, "lists of terms", Empty::refused, kLargestPortfolio))
     portfolio.models.push_back(model_of(terms, portfolio.dimensions));
   if (portfolio.models.size() != entries.size())
     throw UserError(fmt::format("found {} for {}", counted(portfolio.models.size(), "list"),

@@ -75,6 +75,9 @@ RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size
 std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
                                    const std::vector<std::size_t>& training, const KernelFacts& facts);
 
+/// As many kernels as can be asked for.
+inline constexpr std::size_t kLargestPortfolio = 1000;
+
 struct PortfolioOptions {
   std::size_t most_kernels = 10;
   std::size_t folds = 10;  ///< of the cross-validation; as many as problems: leave one out
