@@ -73,6 +73,17 @@ class BoxStore {
   }
   static __device__ __forceinline__ unsigned word(const float* sums) { return pack<Out>(sums[0], sums[1]); }
 
+  /// Boxes of a tile take two places in turn. The thread that stores them waits until what was in the place
+  /// of box `number` has been read. Every tile begins with the same place: after an odd number of boxes it is
+  /// that of the newest store, which may still be reading where the next tile takes few steps.
+  static __device__ __forceinline__ void wait_for_place(int number) {
+    constexpr int kStores = ROWS / 64 * (TRANSPOSED ? N / kRows : kAcross);
+    if (kStores % 2 != 0 && number == 0)
+      wait_until_stores_have_read<0>();
+    else
+      wait_until_stores_have_read<1>();
+  }
+
   /// 16 rows of a warp by kColumns columns to a box of 128-byte rows.
   template <class Value>
   static __device__ __forceinline__ void stage_rows(const Value* sums, unsigned box, int lane) {
@@ -106,8 +117,9 @@ class BoxStore {
     for (int m = 0; m < ROWS / 64; ++m) {
 #pragma unroll
       for (int n = 0; n < kAcross; ++n) {
-        const unsigned box = staging + warp * 4096 + (m * kAcross + n) % 2 * 2048;
-        if (lane == 0) wait_until_stores_have_read<1>();
+        const int number = m * kAcross + n;
+        const unsigned box = staging + warp * 4096 + number % 2 * 2048;
+        if (lane == 0) wait_for_place(number);
         __syncwarp();
         stage_rows(&tile.sum[m][column_of(n) / 2], box, lane);
         show_copies_to_tensor_cores();
@@ -174,7 +186,7 @@ class BoxStore {
         const int number = m * kBoxes + n;
         const unsigned box = staging + (WHOLE ? number : number % 2) * kRows * 128;
         if constexpr (!WHOLE) {
-          if (thread == 0) wait_until_stores_have_read<1>();
+          if (thread == 0) wait_for_place(number);
           sync_threads(barrier, 128);
         }
         stage_columns(&tile.sum[m][n * kRows / 2], box, thread);
