@@ -110,6 +110,25 @@ std::string squashed(std::string_view text) {
   return out;
 }
 
+bool has_words(std::string_view name, std::string_view part) {
+  const auto is_separator = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
+  constexpr std::size_t kLongestName = 1000;
+  const std::string wanted = name.size() > kLongestName ? "" : squashed(part);
+  for (std::size_t first = 0; first < name.size() && !wanted.empty(); ++first) {
+    const bool begins_word = !is_separator(name[first]) && (first == 0 || is_separator(name[first - 1]));
+    if (!begins_word) continue;
+    std::size_t matched = 0;
+    for (std::size_t at = first; at < name.size(); ++at) {
+      if (is_separator(name[at])) continue;
+      if (matched == wanted.size() || squashed(name.substr(at, 1)).front() != wanted[matched]) break;
+      ++matched;
+      const bool ends_word = at + 1 == name.size() || is_separator(name[at + 1]);
+      if (matched == wanted.size() && ends_word) return true;
+    }
+  }
+  return false;
+}
+
 std::string counted(std::uint64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }

@@ -25,6 +25,11 @@ std::string_view trim(std::string_view text);
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);
 
+/// Whether `part` is one or several whole words of `name`, one behind the other, compared as squashed() has
+/// them: "H100 80GB" and "a100-sxm4" are, and "L4" is not one of "NVIDIA L40S". A name of more than 1,000
+/// bytes, which no GPU has, has no words.
+bool has_words(std::string_view name, std::string_view part);
+
 /// "1 problem", "2 problems".
 std::string counted(std::uint64_t number, std::string_view what);
 

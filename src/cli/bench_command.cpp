@@ -235,7 +235,8 @@ void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gp
       ->capture_default_str();
   gpus = command.add_option("--gpus", options.gpus.indices, "The driver's number of the GPU to measure on")
              ->capture_default_str();
-  command.add_option("--gpu", options.gpus.model, "Predict for this model (e.g. A100) instead of measuring")
+  command
+      .add_option("--gpu", options.gpus.model, "Predict for this model (e.g. A100-80GB) instead of measuring")
       ->excludes("--gpus");
   command
       .add_option("--outputs", options.gpus.outputs,
@@ -264,7 +265,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
       "4096x4096x4096\n"
       "  tiletune bench sgemm_warptile --best --problem 4096x4096x4096 --sustained 2s\n"
       "  tiletune bench sgemm_warptile --best --set BK=16 --problem 1024 --format json\n"
-      "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100");
+      "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100-80GB");
   command->callback([options, command, gpus, &action] {
     options->gpus.asked = gpus->count() > 0;
     options->gpus.confined = options->compile.confined;

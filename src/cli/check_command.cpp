@@ -120,7 +120,7 @@ void add_check_command(CLI::App& app, Action& action) {
       "compute inputs and a few configurations of each template, and runs functions of Python. Exit code 1:\n"
       "something would fail.\n"
       "Examples:\n  tiletune check configs/softmax.json\n"
-      "  tiletune check my_kernel.json --gpu A100 --problem 4096x4096\n"
+      "  tiletune check my_kernel.json --gpu A100-80GB --problem 4096x4096\n"
       "  tiletune check my_kernel.json --format json | jq '.findings[].message'");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

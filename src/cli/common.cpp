@@ -172,7 +172,8 @@ std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
 
 void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--db", database, "Results database")->capture_default_str();
-  command.add_option("--gpu", gpus, "Only rows of this GPU; part of its name is enough (repeatable)");
+  command.add_option("--gpu", gpus,
+                     "Only rows of this GPU: its name, or words of it, such as H100 (repeatable)");
   command.add_option("--template", templates, "Only rows of this template (repeatable)");
   command.add_option(
       "--problem", problems,

@@ -62,7 +62,7 @@ void check_combination(const CompareOptions& options, CompareBy by) {
   }
   if (options.names.empty()) {
     throw UserError("needs the names of the GPUs to predict for", Where{"--predict", ""},
-                    "Name them: tiletune compare A100 H100 --predict configs/sgemm.json.");
+                    "Name them: tiletune compare A100-80GB H100 --predict configs/sgemm.json.");
   }
 }
 
@@ -115,12 +115,9 @@ class Sources {
   }
 
   bool has_row(const std::string& wanted, const Operation& operation, const TrialFilter& filter) const {
-    const std::string plain = squashed(wanted);
     for (const auto& database : databases_) {
       for (const std::string& gpu : database->gpus()) {
-        if (squashed(gpu).find(plain) == std::string::npos &&
-            squashed(alias(gpu)).find(plain) == std::string::npos)
-          continue;
+        if (!has_words(gpu, wanted) && !has_words(alias(gpu), wanted)) continue;
         if (has_row_of(*database, gpu, operation, filter)) return true;
       }
     }
@@ -262,7 +259,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "compare", "Compare what is best on several GPUs, or with several drivers, days, sweeps or sources");
   command->add_option("NAME", options->names,
-                      "What to compare: part of a GPU's name, a driver, a date ... (default: all recorded)");
+                      "What to compare: words of a GPU's name, a driver, a date ... (default: all recorded)");
   command->add_option("--db", options->databases, "Results database (repeatable)")
       ->allow_extra_args(false)
       ->default_str(kDefaultDatabase);
@@ -270,7 +267,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--gpu", options->gpus,
-                   "With --by: only rows of this GPU; part of its name is enough (repeatable)")
+                   "With --by: only rows of this GPU: its name, or words of it (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--template", options->templates, "Only rows of this template (repeatable)")
       ->allow_extra_args(false);
@@ -295,7 +292,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune compare A100 H100 --db a100.db --db h100.db\n"
-      "  tiletune compare A100 H100 H200 --predict configs/sgemm.json --db results/h200.db\n"
+      "  tiletune compare A100-80GB H100 H200 --predict configs/sgemm.json --db results/h200.db\n"
       "  tiletune compare A100 H100 --db all.db --fill missing.json\n"
       "  tiletune compare --by driver --gpu H200 --fail-above 5\n"
       "  tiletune compare --by database --db before.db --db after.db --format json");

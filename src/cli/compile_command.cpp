@@ -134,7 +134,7 @@ void add_compile_command(CLI::App& app, Action& action) {
       "Fill the kernel cache for a GPU model, without needing that GPU, so that a sweep only measures");
   options->config.add_to(*command);
   options->compile.add_to(*command);
-  command->add_option("--gpu", options->gpus, "GPU model to compile for, e.g. A100 (repeatable)");
+  command->add_option("--gpu", options->gpus, "GPU model to compile for, e.g. A100-80GB (repeatable)");
   add_shard_option(*command, options->shard);
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress");

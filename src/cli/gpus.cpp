@@ -278,7 +278,7 @@ std::vector<Target> targets_for(const std::vector<std::string>& names, const Sta
     known.reserve(models.size());
     for (const GpuModel& model : models) known.push_back(model.name);
     throw UserError("no GPU was named", Where{"--gpu", ""},
-                    "Name at least one: " + join(known, ", ") + ". For example: --gpu A100 --gpu H100");
+                    "Name at least one: " + join(known, ", ") + ". For example: --gpu A100-80GB --gpu H100");
   }
   std::vector<Target> targets;
   targets.reserve(names.size());

@@ -243,7 +243,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
                          "GPU: registers, spills, occupancy, limiter");
   options->config.add_to(*command);
   options->compile.add_to(*command);
-  command->add_option("--gpu", options->gpus, "GPU model, e.g. A100 (repeatable; side by side)");
+  command->add_option("--gpu", options->gpus, "GPU model, e.g. A100-80GB (repeatable; side by side)");
   command->add_option("--format", options->format, "table or json (json has the blocks-per-SM arithmetic)")
       ->capture_default_str();
   command->add_flag("--sass", options->sass,
@@ -255,7 +255,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_flag("-q,--quiet", options->quiet, "No progress");
   command->footer(
-      "Examples:\n  tiletune inspect configs/quick.json --gpu A100 --gpu H100\n"
+      "Examples:\n  tiletune inspect configs/quick.json --gpu A100-80GB --gpu H100\n"
       "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --format json\n"
       "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --sass");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -235,8 +235,9 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
                                              "GPUs to measure on: all, or the driver's numbers such as 0,1")
                                 ->capture_default_str();
   command
-      ->add_option("--gpu", options->gpus.model,
-                   "Predict for this model (e.g. A100) instead of measuring; with --replay, the recorded GPU")
+      ->add_option(
+          "--gpu", options->gpus.model,
+          "Predict for this model (e.g. A100-80GB) instead of measuring; with --replay, the recorded GPU")
       ->excludes("--gpus");
   CLI::Option* replay = command->add_option(
       "--replay", options->replay,
@@ -304,7 +305,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm_dispatch.json --until 1% --learn-from other.db\n"
       "  tiletune sweep configs/sgemm.json --shard 3/16 --db shard3.db\n"
       "  tiletune sweep configs/sgemm.json --recorded 20 --db merged.db\n"
-      "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
+      "  tiletune sweep configs/sgemm.json --gpu A100-80GB --format json > predicted.json\n"
       "  tiletune sweep configs/quick.json --replay results/h200/quick.db --cache dirty\n"
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --seed 3 --budget 10min\n"

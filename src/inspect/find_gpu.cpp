@@ -9,28 +9,9 @@
 namespace tiletune {
 namespace {
 
-enum class Match { none, beginning, whole };
-
-/// The best match of a squashed name with the model's name and aliases.
-Match match(const GpuModel& model, const std::string& wanted) {
-  Match best = Match::none;
-  const auto compare = [&](const std::string& name) {
-    const std::string candidate = squashed(name);
-    if (candidate == wanted) {
-      best = Match::whole;
-    } else if (best == Match::none && candidate.starts_with(wanted)) {
-      best = Match::beginning;
-    }
-  };
-  compare(model.name);
-  for (const std::string& alias : model.aliases) compare(alias);
-  return best;
-}
-
-std::vector<std::string> names_of(const std::vector<const GpuModel*>& models) {
-  std::vector<std::string> names;
-  names.reserve(models.size());
-  for (const GpuModel* model : models) names.push_back(model->name);
+std::vector<std::string> names_of(const GpuModel& model) {
+  std::vector<std::string> names{model.name};
+  names.insert(names.end(), model.aliases.begin(), model.aliases.end());
   return names;
 }
 
@@ -39,8 +20,8 @@ std::vector<std::string> names_of(const std::vector<const GpuModel*>& models) {
   std::vector<std::string> with_aliases;
   for (const GpuModel& model : models) {
     known.push_back(model.name);
-    with_aliases.push_back(model.name);
-    with_aliases.insert(with_aliases.end(), model.aliases.begin(), model.aliases.end());
+    const std::vector<std::string> names = names_of(model);
+    with_aliases.insert(with_aliases.end(), names.begin(), names.end());
   }
   const auto near = nearest(name, with_aliases);
   throw UserError(fmt::format("there is no GPU model '{}'", name),
@@ -52,18 +33,17 @@ std::vector<std::string> names_of(const std::vector<const GpuModel*>& models) {
 
 const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name) {
   const std::string wanted = squashed(name);
-  std::vector<const GpuModel*> by_beginning;
+  std::vector<std::string> with_its_words;
   for (const GpuModel& model : models) {
-    const Match found = wanted.empty() ? Match::none : match(model, wanted);
-    if (found == Match::whole) return model;
-    if (found == Match::beginning) by_beginning.push_back(&model);
+    const std::vector<std::string> names = names_of(model);
+    const auto is_it = [&](const std::string& one) { return !wanted.empty() && squashed(one) == wanted; };
+    if (std::any_of(names.begin(), names.end(), is_it)) return model;
+    const auto has_its_words = [&](const std::string& one) { return has_words(one, name); };
+    if (std::any_of(names.begin(), names.end(), has_its_words)) with_its_words.push_back(model.name);
   }
-  if (by_beginning.empty()) throw_unknown(models, name);
-  if (by_beginning.size() > 1) {
-    throw UserError(fmt::format("'{}' may be any of {}", name, join(names_of(by_beginning), ", ")),
-                    "Write more of the name.");
-  }
-  return *by_beginning.front();
+  if (with_its_words.empty()) throw_unknown(models, name);
+  throw UserError(fmt::format("there is no GPU model '{}'", name),
+                  fmt::format("Name the model in full: {}.", join(with_its_words, ", ")));
 }
 
 }  // namespace tiletune

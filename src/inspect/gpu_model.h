@@ -37,8 +37,8 @@ struct GpuModel : DeviceProperties {
 /// All models of a folder, by name. Throws UserError with file and pointer for a bad one.
 std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder);
 
-/// By name or alias, compared without case, spaces or punctuation; an unambiguous beginning will do ("A100"
-/// is the 40 GB model, as its file says). Throws UserError with the nearest names.
+/// By name or alias, compared without case, spaces or punctuation. Throws UserError for any other text, with
+/// the models that have it among their words ("A100" is one of three), or with the nearest names.
 const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name);
 
 }  // namespace tiletune

@@ -174,7 +174,7 @@ std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
       const std::string recorded = squashed(side.name);
       const std::string model = squashed(side.alias);
       if (recorded == wanted || model == wanted) whole.push_back(i);
-      if (contains(recorded, wanted) || contains(model, wanted)) part.push_back(i);
+      if (has_words(side.name, name) || has_words(side.alias, name)) part.push_back(i);
     } else {
       if (side.name == wanted) whole.push_back(i);
       const bool is_part =

@@ -30,8 +30,7 @@ struct StatedProblem {
 
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
-  std::vector<std::string> gpus =
-      {};  ///< compared without case, spaces, punctuation; part of the name suffices
+  std::vector<std::string> gpus = {};       ///< whole names, or some of a name's words: matching_gpus()
   std::vector<std::string> templates = {};  ///< whole names; does not exclude baselines
   std::vector<std::string> problems = {};
   std::vector<StatedProblem> stated_problems = {};  ///< alternatives to `problems`

@@ -79,8 +79,7 @@ std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     const std::string plain = squashed(name);
     const bool matches = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
-      const std::string needle = squashed(part);
-      return name == part || (!needle.empty() && plain.find(needle) != std::string::npos);
+      return name == part || has_words(name, part);
     });
     if (matches) matching.push_back(name);
   }

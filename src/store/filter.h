@@ -17,8 +17,7 @@ struct Condition {
 /// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for.
 Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus);
 
-/// Those of `names` that are one of `wanted`, or contain one, compared without case, spaces and punctuation.
-/// What is nothing else, such as the empty name, is contained in no name.
+/// Those of `names` that are one of `wanted`, or have one among their words (has_words() in base/text.h).
 std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
                                        const std::vector<std::string>& wanted);
 

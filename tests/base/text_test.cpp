@@ -34,6 +34,18 @@ TEST(Text, SuggestionNamesTheNearestOrAll) {
   EXPECT_EQ(suggestion("x", std::vector{path, path, path}), " Known: " + path + " and 2 more.");
 }
 
+TEST(Text, WordsOfANameAreWhole) {
+  for (const char* part : {"h100", "H100 80GB", "nvidia-h100", "80gbhbm3", "NVIDIA H100 80GB HBM3", " hbm3"})
+    EXPECT_TRUE(has_words("NVIDIA H100 80GB HBM3", part)) << part;
+  for (const char* part : {"H10", "100", "H100 8", "0 80GB", "HBM3 NVIDIA", "", " - "})
+    EXPECT_FALSE(has_words("NVIDIA H100 80GB HBM3", part)) << part;
+  EXPECT_FALSE(has_words("NVIDIA L40S", "L4"));
+  EXPECT_FALSE(has_words("NVIDIA L40S", "L40"));
+  EXPECT_TRUE(has_words("NVIDIA L4", "L4"));
+  EXPECT_TRUE(has_words("NVIDIA A100-SXM4-80GB", "a100"));
+  EXPECT_FALSE(has_words("", "H100"));
+}
+
 TEST(Text, ThreeDigits) {
   EXPECT_EQ(three_digits(1234.5), "1234");
   EXPECT_EQ(three_digits(12.345), "12.3");

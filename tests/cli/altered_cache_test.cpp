@@ -66,7 +66,7 @@ TEST_P(AlteredCache, LeadsToARecompileAndTheSameNumbers) {
   // Times of the fake worker follow from the cubin's bytes: a wrong cubin would give a wrong time.
   EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
   fs::rename(sandbox.folder() / "results.db", sandbox.folder() / "good.db");
-  EXPECT_EQ(sandbox.run({"sweep", config, "--gpu", "A100", "--db", "a100.db", "--quiet"}).code, 0);
+  EXPECT_EQ(sandbox.run({"sweep", config, "--gpu", "A100 40GB", "--db", "a100.db", "--quiet"}).code, 0);
   const Files files = cubins(sandbox);
   ASSERT_EQ(files.size(), 10U) << "four kernels, and the types of one, for two architectures";
   GetParam().alter(files);

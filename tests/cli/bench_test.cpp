@@ -139,7 +139,7 @@ TEST_F(Bench, TheBestRecordedFillsWhatIsOpen) {
   expect_error(bench({"mixed", "--best", "--set", "ROWS=1", "--problem", "64"}), kNothingToDo,
                {"--set:", "mixed", "64x64x64", "ROWS=1 SCALE=1 FAST=true ORDER=backward",
                 "FAST == (ROWS > 1)   (only many rows are fast)"});
-  expect_error(bench({"mixed", "--best", "--problem", "64", "--gpu", "A100"}), kUserError,
+  expect_error(bench({"mixed", "--best", "--problem", "64", "--gpu", "A100 40GB"}), kUserError,
                {"--best:", "results.db", "mixed", "A100 40GB"});
 }
 

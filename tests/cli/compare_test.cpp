@@ -133,7 +133,7 @@ TEST(Compare, PredictionsAreMadeForNamedGpusThatNoRowIsOf) {
   const std::string config = sandbox.write_tiny_space(3);
   record(sandbox, "h200.db", {tiny("NVIDIA H200", 1, 10), tiny("NVIDIA H200", 2, 20)});
   const auto document = json_of(
-      sandbox, {"compare", "A100", "H100", "H200", "--predict", config, "--db", "h200.db", "-j", "2"});
+      sandbox, {"compare", "A100 40GB", "H100", "H200", "--predict", config, "--db", "h200.db", "-j", "2"});
   std::vector<std::string> sides;
   for (const auto& side : document["sides"])
     sides.push_back(side["name"].get<std::string>() + side["sources"].dump());
@@ -201,7 +201,7 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
 TEST(Compare, NoMessageNamesTheFileOfPredictions) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
-  const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
+  const Finished run = sandbox.run({"compare", "A100 40GB", "--predict", config, "-j", "2"});
   expect_error(run, kUserError, {"predictions:", "nothing to compare", "A100"});
   EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
 }

@@ -69,7 +69,7 @@ TEST(Errors, NoConfigurationAdmitted) {
 TEST(Errors, NoConfigurationRunsOnAnyInspectedGpu) {
   const Sandbox sandbox;
   const std::string limited = sandbox.write_tiny_space(2, R"(, "limits": {"max_registers": 1})");
-  const Finished run = sandbox.run({"inspect", limited, "--gpu", "A100", "--gpu", "H100", "--quiet"});
+  const Finished run = sandbox.run({"inspect", limited, "--gpu", "A100 40GB", "--gpu", "H100", "--quiet"});
   expect_error(run, kNothingToDo, {"tiny.json:", "these GPUs"});
   EXPECT_NE(run.out.find("refused: "), std::string::npos) << "the table comes all the same: " << run.out;
 }

@@ -248,12 +248,12 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   sandbox.write("t1.json", kT1);
   const Finished space = sandbox.run({"space", "t1.json"});
   EXPECT_TRUE(has_line(space.out, {"k 64:", "3 raw", "2 valid"})) << space.err;
-  expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "A100"}), kUserError,
+  expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "A100 40GB"}), kUserError,
                {"t1.json:", "k.cu", "not exist"});
   sandbox.write("k.cu", "extern \"C\" __global__ void k(float* out) { out[threadIdx.x] = n; }\n");
-  const Finished inspected = sandbox.run({"inspect", "t1.json", "--gpu", "A100"});
+  const Finished inspected = sandbox.run({"inspect", "t1.json", "--gpu", "A100 40GB"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
-  const Finished predicted = sandbox.run({"sweep", "t1.json", "--gpu", "A100", "--db", "r.db"});
+  const Finished predicted = sandbox.run({"sweep", "t1.json", "--gpu", "A100 40GB", "--db", "r.db"});
   EXPECT_EQ(predicted.code, 0) << predicted.err;
   EXPECT_NE(predicted.out.find("n=4"), std::string::npos) << predicted.out;
   expect_error(sandbox.run(sweep_with("t1.json", "none")), kUserError, {"t1.json:", "size", "--gpu NAME"});

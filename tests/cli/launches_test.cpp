@@ -46,8 +46,8 @@ TEST(Launches, RowsSayWhatMemoryAndArgumentsALaunchNeeds) {
 
 TEST(Launches, FollowTheGpuTheyArePredictedFor) {
   const Sandbox sandbox;
-  const Finished run = sandbox.run({"sweep", kLaunches, "--gpu", "A100", "--problem", "1000x1000x96", "--db",
-                                    "results.db", "-j", "2", "--quiet"});
+  const Finished run = sandbox.run({"sweep", kLaunches, "--gpu", "A100 40GB", "--problem", "1000x1000x96",
+                                    "--db", "results.db", "-j", "2", "--quiet"});
   EXPECT_EQ(run.code, 0) << run.err;
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok), 7) << run.out;

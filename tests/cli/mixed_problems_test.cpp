@@ -186,11 +186,11 @@ TEST_F(MixedProblems, WhatAGpuLacksOfThemIsFilled) {
   wider.replace(wider.find(R"("BN": [64])"), 10, R"("BN": [128])");
   sandbox.write("wider.json", wider);
   EXPECT_EQ(sweep("layouts.json", "H200"), 0);
-  EXPECT_EQ(sweep("wider.json", "A100"), 0);
+  EXPECT_EQ(sweep("wider.json", "A100 40GB"), 0);
   const Finished fill = sandbox.run({"compare", "H200", "A100", "--db", "p.db", "--fill", "gaps.json"});
   EXPECT_TRUE(carries(fill.err, {"gaps-h200.json", "gaps-a10040gb.json", "3 configurations of 2 problems"}));
   EXPECT_EQ(sweep("gaps-h200.json", "H200"), 0);
-  EXPECT_EQ(sweep("gaps-a10040gb.json", "A100"), 0);
+  EXPECT_EQ(sweep("gaps-a10040gb.json", "A100 40GB"), 0);
   for (const auto& [group, rows] : groups_of(rows_of(sandbox, "p.db"))) EXPECT_EQ(rows, 4) << group;
 }
 

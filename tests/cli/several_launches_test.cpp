@@ -79,7 +79,8 @@ TEST_F(SeveralLaunches, OneMayBeginBeforeTheOneBeforeItEnds) {
     EXPECT_FALSE(launches[0].contains("programmatic"));
     EXPECT_EQ(launches[1].value("programmatic", false), Json::parse(row.parameters)["T"] == 128);
   }
-  const Finished refused = sandbox_.run({"sweep", "config.json", "--gpu", "A100", "--db", "b.db", "--quiet"});
+  const Finished refused =
+      sandbox_.run({"sweep", "config.json", "--gpu", "A100 40GB", "--db", "b.db", "--quiet"});
   EXPECT_EQ(refused.code, 0) << refused.err;
   for (const Trial& row : rows_of(sandbox_, "b.db"))
     EXPECT_EQ(row.outcome == Outcome::refused, Json::parse(row.parameters)["T"] == 128) << row.reason;

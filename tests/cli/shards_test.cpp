@@ -142,7 +142,8 @@ TEST(Compile, SaysWhatFailsAndHowOften) {
   sandbox.write("tiny/kernel.cu",
                 "#if V == 2\n#error two\n#endif\nextern \"C\" __global__ void tiny(const float*, const "
                 "float*, float*) {}\n");
-  const Finished run = sandbox.run({"compile", config, "--gpu", "A100", "--gpu", "H100", "--shard", "1/1"});
+  const Finished run =
+      sandbox.run({"compile", config, "--gpu", "A100 40GB", "--gpu", "H100", "--shard", "1/1"});
   EXPECT_TRUE(carries(run.out, {"A100", "H100", "1 failed", "error"}));
   expect_error(sandbox.run({"compile", config}), kUserError, {"--gpu"});
   expect_error(sandbox.run({"compile", config, "--gpu", "none"}), kUserError, {"none"});

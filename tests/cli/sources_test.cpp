@@ -58,7 +58,7 @@ TEST(IncludeFolders, AreTakenByEveryCommandThatCompiles) {
   const Finished checked = sandbox.run({"check", config, "--include", "library/include", "--quiet"});
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
   const Finished compared =
-      sandbox.run({"compare", "H100", "A100", "--predict", config, "--include", "library/include"});
+      sandbox.run({"compare", "H100", "A100 40GB", "--predict", config, "--include", "library/include"});
   EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
   const Finished drafted =
       sandbox.run({"init", "tiny/kernel.cu", "--out", "mine", "--include", "library/include"});

@@ -259,12 +259,12 @@ TEST(Sweep, JsonOutputIsOneDocumentOnStandardOutput) {
 TEST(Inspect, ShowsGpusSideBySide) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
-  const Finished table = sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--quiet"});
+  const Finished table = sandbox.run({"inspect", config, "--gpu", "A100 40GB", "--gpu", "H100", "--quiet"});
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_NE(table.out.find("A100"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("H100"), std::string::npos) << table.out;
   const Finished run =
-      sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--quiet", "--format", "json"});
+      sandbox.run({"inspect", config, "--gpu", "A100 40GB", "--gpu", "H100", "--quiet", "--format", "json"});
   const Json document = Json::parse(run.out);
   ASSERT_EQ(document["configurations"].size(), 2U);
   const Json& gpus = document["configurations"][0]["gpus"];
@@ -279,7 +279,7 @@ TEST(Inspect, TellsWhatTheMachineCodeConsistsOf) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
   const Finished table =
-      sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--sass", "--quiet"});
+      sandbox.run({"inspect", config, "--gpu", "A100 40GB", "--gpu", "H100", "--sass", "--quiet"});
   EXPECT_EQ(table.code, 0) << table.err;
   for (const char* text : {"FFMA %", "stalls/FFMA", "LDS 4/8/16", "LDL/STL", "predicted_us", "A100",
                            "H100 SXM", "by the static model, calibrated on NVIDIA H200, 20"}) {

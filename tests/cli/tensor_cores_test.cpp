@@ -35,7 +35,7 @@ void expect_predicted_below(const std::vector<Trial>& rows, double peak_tflops) 
 
 TEST(TensorCores, WarpgroupsArePredictedForTheirGenerationAndRefusedOnOthers) {
   expect_predicted_below(predicted("hgemm_specialized", "H100"), 1071);
-  expect_refused(predicted("hgemm_specialized", "A100"), {"8.0", "A100 40GB", "9.0"});
+  expect_refused(predicted("hgemm_specialized", "A100 40GB"), {"8.0", "A100 40GB", "9.0"});
   expect_refused(predicted("hgemm_specialized", "B200"), {"10.0", "B200", "9.0", "wgmma"});
 }
 
@@ -86,7 +86,7 @@ TEST(TensorCores, EachTemplateOfWarpgroupsHasIntegers) {
 
 TEST(TensorCores, WarpsArePredictedForEveryGenerationFromTheirFirstOn) {
   expect_refused(predicted("hgemm_mma_pipelined", "T4"), {"7.5", "T4", "8.0"});
-  expect_predicted_below(predicted("hgemm_mma_pipelined", "A100"), 312);
+  expect_predicted_below(predicted("hgemm_mma_pipelined", "A100 40GB"), 312);
   expect_predicted_below(predicted("hgemm_mma_pipelined", "B200"), 2400);
 }
 

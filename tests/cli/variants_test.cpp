@@ -126,14 +126,14 @@ TEST_F(Variants, FillConfigsNameTheOneThatIsMissing) {
     EXPECT_EQ(sandbox.run({"sweep", config(entry), "--gpu", gpu, "--db", "p.db", "-q"}).code, 0);
   };
   predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [1, 2]}})", "H100");
-  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [2]}})", "A100");
+  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [2]}})", "A100 40GB");
   const Finished fill = sandbox.run({"compare", "H100", "A100", "--db", "p.db", "--fill", "gaps.json"});
   const Json written = read_json(sandbox.folder() / "gaps.json");
   std::set<std::string> types;
   for (const Json& entry : written["templates"])
     types.insert(entry.contains("types") ? entry["types"]["T"].get<std::string>() : "");
   EXPECT_TRUE(types.contains("f16")) << fill.err;
-  EXPECT_EQ(sandbox.run({"sweep", "gaps.json", "--gpu", "A100", "--db", "p.db", "-q"}).code, 0);
+  EXPECT_EQ(sandbox.run({"sweep", "gaps.json", "--gpu", "A100 40GB", "--db", "p.db", "-q"}).code, 0);
   EXPECT_EQ(sandbox.run({"compare", "H100", "A100", "--db", "p.db", "--fill", "more.json"}).code,
             kNothingToDo);
 }

@@ -60,7 +60,7 @@ TEST(AdmitLaunch, ProgrammaticLaunchesFromTheirGenerationOn) {
   instance.launches[1].programmatic = true;
   EXPECT_EQ(launch_reason(instance, "H100"), "admitted");
   EXPECT_EQ(launch_reason(instance, "B200"), "admitted");
-  EXPECT_TRUE(carries(launch_reason(instance, "A100"), {"programmatic", "9.0", "A100 40GB", "8.0"}));
+  EXPECT_TRUE(carries(launch_reason(instance, "A100 40GB"), {"programmatic", "9.0", "A100 40GB", "8.0"}));
 }
 
 TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
@@ -72,7 +72,7 @@ TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
   EXPECT_EQ(reason({9, 0}, "H100"), "admitted");
   EXPECT_EQ(reason({8, 9}, "H100"), "admitted");
   EXPECT_TRUE(carries(reason({8, 0}, "T4"), {"7.5", "T4", "8.0"}));
-  EXPECT_TRUE(carries(reason({8, 9}, "A100"), {"8.0", "A100 40GB", "8.9"}));
+  EXPECT_TRUE(carries(reason({8, 9}, "A100 40GB"), {"8.0", "A100 40GB", "8.9"}));
   EXPECT_EQ(reason({9, 0}, "B200"), "admitted");
   EXPECT_TRUE(carries(reason({10, 0}, "H100"), {"9.0", "H100 SXM", "10.0"}));
 }
@@ -80,7 +80,7 @@ TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
 TEST(AdmitLaunch, InstructionsOfOneGenerationEndWithIt) {
   Instance instance = launch({1, 1, 1}, {32, 1, 1});
   instance.max_compute_capability = ComputeCapability{9, 0};
-  EXPECT_EQ(launch_reason(instance, "A100"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "A100 40GB"), "admitted");
   EXPECT_EQ(launch_reason(instance, "H100"), "admitted");
   EXPECT_TRUE(carries(launch_reason(instance, "B200"), {"10.0", "B200", "9.0", "wgmma"}));
 }
@@ -94,7 +94,7 @@ std::string map_reason(const TensorMapShape& map, const char* model = "H100") {
 TEST(AdmitLaunch, TensorMapsAsTheHardwareTakesThem) {
   const TensorMapShape good{ElementType::f32, {100, 200}, {100}, {32, 256}, Swizzle::bytes_128};
   EXPECT_EQ(map_reason(good), "admitted");
-  EXPECT_TRUE(carries(map_reason(good, "A100"), {"9.0", "A100 40GB", "8.0"}));
+  EXPECT_TRUE(carries(map_reason(good, "A100 40GB"), {"9.0", "A100 40GB", "8.0"}));
   TensorMapShape map = good;
   map.extents[0] = (std::int64_t{1} << 32) + 1;
   EXPECT_TRUE(carries(map_reason(map), {"4294967297 > 2^32"}));
@@ -175,7 +175,7 @@ TEST(AdmitBinary, CubinsOfAnotherArchitecture) {
   stray.architecture = 80;
   const Instance instance = launch({1, 1, 1}, {32, 1, 1});
   EXPECT_TRUE(carries(binary(instance, stray).reason, {"sm_80", "H100 SXM", "sm_90"}));
-  EXPECT_TRUE(binary(instance, stray, {}, "A100").admitted);
+  EXPECT_TRUE(binary(instance, stray, {}, "A100 40GB").admitted);
   EXPECT_TRUE(binary(instance, stray, {}, "RTX 3090").admitted) << "its minor compute capability is higher";
 }
 

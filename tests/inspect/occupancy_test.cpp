@@ -51,7 +51,7 @@ const Known kKnown[] = {
      "registers: 4 x (16384 / 8192) = 8 warps, 8 / 4 = 2 blocks; shared memory: 233472 / 1152 = 202; warps: "
      "64 / 4 = "
      "16; blocks: 32"},
-    {"A100", 256, 64, 0, 40960, 4, 0.5, "registers+shared memory",
+    {"A100 40GB", 256, 64, 0, 40960, 4, 0.5, "registers+shared memory",
      "registers: 4 x (16384 / 2048) = 32 warps, 32 / 8 = 4 blocks; shared memory: 167936 / 41984 = 4; warps: "
      "64 / 8 = "
      "8; blocks: 32"},
@@ -98,7 +98,7 @@ TEST(Occupancy, KnownAnswers) {
 }
 
 TEST(Occupancy, AModelsOwnLimitOfBlocksCounts) {
-  GpuModel model = gpu("A100");
+  GpuModel model = gpu("A100 40GB");
   model.max_blocks_per_multiprocessor = 5;
   const Occupancy occupancy = compute_occupancy(model, kernel(16, 0), 32, 0);
   EXPECT_EQ(occupancy.blocks_per_multiprocessor, 5);
@@ -106,7 +106,7 @@ TEST(Occupancy, AModelsOwnLimitOfBlocksCounts) {
 }
 
 TEST(Occupancy, MoreThan48KibOfSharedMemoryCountsAsOptedIn) {
-  for (const char* name : {"T4", "A100", "H100", "RTX 4090"}) {
+  for (const char* name : {"T4", "A100 40GB", "H100", "RTX 4090"}) {
     const GpuModel& model = gpu(name);
     const std::int64_t most = model.shared_bytes_per_block_optin;
     EXPECT_EQ(compute_occupancy(model, kernel(32), 128, most).blocks_per_multiprocessor, 1) << name;
@@ -131,7 +131,7 @@ TEST(Occupancy, NamedBarriersLimitFromHopperOn) {
   EXPECT_EQ(hopper.blocks_per_multiprocessor, 4);
   EXPECT_EQ(hopper.limiter, "barriers");
   EXPECT_NE(hopper.arithmetic.find("; blocks: 32; barriers: 4"), std::string::npos);
-  const Occupancy ampere = compute_occupancy(gpu("A100"), kernel(32, 0, 16), 32, 0);
+  const Occupancy ampere = compute_occupancy(gpu("A100 40GB"), kernel(32, 0, 16), 32, 0);
   EXPECT_EQ(ampere.blocks_per_multiprocessor, 32);
   EXPECT_EQ(ampere.limit_by_barriers, -1);
 }

@@ -222,7 +222,7 @@ TEST_P(PredictTest, AnEmptyProblemTakesALaunch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PredictTest,
-                         testing::Values(std::pair{"sm_75", "T4"}, std::pair{"sm_80", "A100"},
+                         testing::Values(std::pair{"sm_75", "T4"}, std::pair{"sm_80", "A100 40GB"},
                                          std::pair{"sm_86", "RTX 3090"}, std::pair{"sm_89", "L40S"},
                                          std::pair{"sm_90a", "H200"}, std::pair{"sm_100", "B200"}),
                          [](const auto& values) { return std::string(values.param.first); });

@@ -155,7 +155,7 @@ class Sweeps(fixture.SandboxTest):
         results, _ = self.tune()
         store_output_file("kept/results.json", results, {"block_size_x": [32]})
         store_metadata_file("machine")
-        imported = subprocess.run([kernel_tuner.interface.runner.executable(), "import", "kept/results.json", "--gpu", "A100",
+        imported = subprocess.run([kernel_tuner.interface.runner.executable(), "import", "kept/results.json", "--gpu", "A100 40GB",
                                    "--problem", "100", "--kernel", "scale", "--db", "imported.db"], capture_output=True, text=True)
         self.assertEqual(imported.returncode, 0, imported.stderr)
         self.assertIn("environment", json.loads(pathlib.Path("machine.json").read_text())["metadata"])

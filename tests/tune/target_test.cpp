@@ -39,7 +39,7 @@ TEST(Target, AnUnknownDeviceStillHasAPeak) {
 }
 
 TEST(Target, AModelIsForPrediction) {
-  const Target target = target_from_model(find_gpu_model(shipped_models(), "A100"));
+  const Target target = target_from_model(find_gpu_model(shipped_models(), "A100 40GB"));
   EXPECT_EQ(target.source, Source::predicted);
   EXPECT_EQ(target.architecture, "sm_80");
   EXPECT_TRUE(target.uuid.empty());

@@ -11,7 +11,7 @@ touch scratch/precious
 ln -s "$PWD/scratch" "$cache"
 somebody_else=12345
 
-inspect() { attempt "$TILETUNE" inspect mine/tiny.json --gpu A100; }
+inspect() { attempt "$TILETUNE" inspect mine/tiny.json --gpu A100-40GB; }
 
 # is_refused WHAT: and nothing is written to the folder or removed from it.
 is_refused() {

@@ -6,7 +6,7 @@ source "$REPOSITORY/tests/attacks/tiny.sh"
 write_tiny_sweep mine
 umask 000
 inspect() {
-  attempt "$TILETUNE" inspect mine/tiny.json --gpu A100
+  attempt "$TILETUNE" inspect mine/tiny.json --gpu A100-40GB
   ((status == 0)) || broken "inspect failed: $output"
 }
 

@@ -8,7 +8,7 @@ mkdir temporary precious temporary/tiletune_result
 export TMPDIR=$PWD/temporary
 touch precious/file temporary/tiletune_result/file
 ln -s "$PWD/precious" temporary/tiletune_symbol
-attempt "$TILETUNE" sweep mine/tiny.json --gpu A100 --db recorded.db --quiet
+attempt "$TILETUNE" sweep mine/tiny.json --gpu A100-40GB --db recorded.db --quiet
 ((status == 0)) || broken "the sweep failed: $output"
 
 trap 'kill -KILL $(jobs -p) 2>/dev/null || true' EXIT

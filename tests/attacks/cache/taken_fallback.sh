@@ -9,7 +9,7 @@ export TMPDIR=$PWD/temporary
 cache=$TMPDIR/tiletune-$(id -u)
 somebody_else=12345
 
-inspect() { attempt env -u HOME -u XDG_CACHE_HOME "$TILETUNE" inspect mine/tiny.json --gpu A100; }
+inspect() { attempt env -u HOME -u XDG_CACHE_HOME "$TILETUNE" inspect mine/tiny.json --gpu A100-40GB; }
 compiled() { find "$cache/" -name '*.cubin' | wc -l; }
 
 inspect

@@ -1,7 +1,7 @@
 # tries: another file's hard link in place of a database's journal, log or -shm, before it is opened and meanwhile
 # must not: change the other file
 source "$REPOSITORY/tests/attacks/common.sh"
-sweep_here=(sweep "$REPOSITORY/configs/quick.json" --gpu A100 --budget 1 --quiet --db a.db)
+sweep_here=(sweep "$REPOSITORY/configs/quick.json" --gpu A100-40GB --budget 1 --quiet --db a.db)
 for beside in journal wal shm; do
   recorded a.db
   if [[ $beside == journal ]]; then

@@ -9,7 +9,7 @@ for beside in journal wal; do
   recorded a.db
   mkfifo "a.db-$beside"
   expected=2 every_reader a.db
-  attempt "$TILETUNE" sweep "$REPOSITORY/configs/quick.json" --gpu A100 --budget 1 --quiet --db a.db
+  attempt "$TILETUNE" sweep "$REPOSITORY/configs/quick.json" --gpu A100-40GB --budget 1 --quiet --db a.db
   rm "a.db-$beside"
   ln -s precious "a.db-$beside"
   every_reader a.db

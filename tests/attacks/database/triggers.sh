@@ -14,7 +14,7 @@ for body in "$endless" "$lying"; do
     done
   done
   edit a.db "$changes"
-  for command in "sweep $REPOSITORY/configs/quick.json --gpu A100 --budget 1 --quiet --db a.db" \
+  for command in "sweep $REPOSITORY/configs/quick.json --gpu A100-40GB --budget 1 --quiet --db a.db" \
     "import plain.json --db a.db" "merge plain.db -o a.db" "rank --db a.db --format csv"; do
     # shellcheck disable=SC2086
     attempt "$TILETUNE" $command

@@ -8,7 +8,7 @@ ulimit -v 8000000
 
 sweep() {
   rm -f results.db
-  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100 --db results.db --quiet
+  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100-40GB --db results.db --quiet
   ((status == 0)) || broken "the sweep failed: $output"
 }
 

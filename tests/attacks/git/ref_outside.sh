@@ -9,7 +9,7 @@ secret=$PWD/secret
 
 sweep_and_check() {
   rm -f results.db results.json
-  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100 --db results.db --quiet
+  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100-40GB --db results.db --quiet
   ((status == 0)) || broken "the sweep failed: $output"
   attempt "$TILETUNE" export --db results.db --format json --output results.json
   ((status == 0)) || broken "the export failed: $output"

@@ -13,7 +13,7 @@ echo "$PWD/my_worktree/.git" >mine/.git/worktrees/w/gitdir
 for folder in "$PWD/mine/.git" "$PWD/mine/.git/worktrees/w" ../mine/.git/worktrees/w /dev /proc/self; do
   echo "gitdir: $folder" >theirs/.git
   rm -f results.db
-  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100 --db results.db --quiet
+  attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100-40GB --db results.db --quiet
   ((status == 0)) || broken "the sweep failed: $output"
   must_not_show "$commit" results.db
 done

@@ -14,7 +14,7 @@ sed -i 's/"launch"/"constraints": [{"require": "PA * PB * PC * PD * PE * PF > 10
   theirs/tiny/template.json
 
 start=$SECONDS
-attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100 --db results.db --budget 1s
+attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100-40GB --db results.db --budget 1s
 ((status == 2)) && [[ $output == *"the space of tiny at 1x1x1"* ]] || broken "the budget led to $status: $output"
 ((SECONDS - start <= 5)) || broken "a budget of 1 s took $((SECONDS - start)) s"
 
@@ -25,9 +25,9 @@ interrupted() {
   ((status == 130)) || broken "$* ended with $status after Ctrl-C"
   ((SECONDS - start <= 5)) || broken "$* took $((SECONDS - start)) s after Ctrl-C"
 }
-interrupted sweep theirs/tiny.json --gpu A100
-interrupted inspect theirs/tiny.json --gpu A100
+interrupted sweep theirs/tiny.json --gpu A100-40GB
+interrupted inspect theirs/tiny.json --gpu A100-40GB
 interrupted space theirs/tiny.json
 write_tiny_sweep mine
-attempt "$TILETUNE" sweep mine/tiny.json --gpu A100 --db recorded.db --quiet
+attempt "$TILETUNE" sweep mine/tiny.json --gpu A100-40GB --db recorded.db --quiet
 interrupted sweep theirs/tiny.json --replay recorded.db
