@@ -203,13 +203,19 @@ void add_import_command(CLI::App& app, Action& action) {
           "wrote; also gzipped")
       ->required();
   command->add_option("--db", options->database, "Results database")->capture_default_str();
-  command->add_option("--gpu", options->facts.gpu, "The GPU's full name, where a file does not say it");
+  command->add_option(
+      "--gpu", options->facts.gpu,
+      "The GPU's full name, in place of what the files say (not of files that tiletune exported)");
   command->add_option("--problem", options->facts.problem,
                       "The problem, such as 4096x4096, where a file does not say it");
   command->add_option("--kernel", options->facts.kernel,
                       "The kernel's name, which becomes the template, where a file does not say it");
   command->add_option("--time-unit", options->facts.time_unit,
                       "ms, us, ns or s, where a file does not say the unit of its times");
+  command->add_flag(
+      "--recorded-again", options->facts.recorded_again,
+      "The files are later recordings of GPUs that the database has: if a configuration has two "
+      "times, the later one counts");
   command->add_option("--format", options->format, "table or json: how to print the summary")
       ->capture_default_str();
   command->footer(

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/hash.h"
 #include "foreign/document.h"
 #include "foreign/format.h"
 #include "foreign/row_writer.h"
+#include "rank/parameters.h"
 
 namespace tiletune {
 
@@ -139,6 +142,48 @@ class SweepNumbers {
   std::map<std::int64_t, std::int64_t> numbers_;
 };
 
+/// The times that a database has of imported configurations.
+class KnownTimes {
+ public:
+  /// Reads the times of the GPU of these rows.
+  KnownTimes(const Database& database, const Trial& shared) {
+    static constexpr std::array kColumns{"gpu", "problem", "template", "parameters", "outcome", "mean_us"};
+    TrialFilter filter;
+    filter.gpus = {shared.gpu};
+    filter.sources = {Source::imported};
+    database.for_each(filter, kColumns, [&](std::int64_t, const Trial& row) {
+      if (has_time(row)) times_[configuration_of(row)].push_back(*row.mean_us);
+    });
+    for (auto& [configuration, times] : times_) std::sort(times.begin(), times.end());
+  }
+
+  /// Throws UserError where the configuration of a row has times, but not this one.
+  void check(const Trial& row, const Where& where) const {
+    if (times_.empty() || !has_time(row)) return;
+    const auto known = times_.find(configuration_of(row));
+    if (known == times_.end()) return;
+    constexpr double kRounding = 1e-6;  // formats round in their own ways
+    const std::vector<double>& times = known->second;
+    const auto near = std::lower_bound(times.begin(), times.end(), *row.mean_us * (1 - kRounding));
+    if (near != times.end() && *near <= *row.mean_us * (1 + kRounding)) return;
+    throw UserError(
+        fmt::format("this configuration took {:.6g} us, but the database has {:.6g} us for it on '{}'",
+                    *row.mean_us, times.front(), row.gpu),
+        where,
+        "If this is another GPU, name it: --gpu NAME. If the same GPU was recorded again: --recorded-again.");
+  }
+
+ private:
+  static bool has_time(const Trial& row) { return row.outcome == Outcome::ok && row.mean_us; }
+  /// GPU and problem, and the configuration, however its values are written.
+  using Configuration = std::tuple<std::string, std::string, Identity>;
+  static Configuration configuration_of(const Trial& row) {
+    return {row.gpu, row.problem, identity_of(row.template_name, row.parameters)};
+  }
+
+  std::map<Configuration, std::vector<double>> times_;  ///< ascending
+};
+
 class Import {
  public:
   Import(Database& database, const std::filesystem::path& file, ImportFacts facts,
@@ -184,6 +229,7 @@ class Import {
     summary_.format = format_->name();
     const std::vector<SweepRecord> sweeps = format_->sweeps();
     own_ = format_->own();
+    if (!own_ && !facts_.recorded_again) known_times_.emplace(database_, format_->shared());
     if (own_) {
       batch_.emplace(database_, all_columns());
     } else {
@@ -217,6 +263,7 @@ class Import {
     if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
     row_ = format_->shared();
     format_->read(row, where, row_);
+    if (known_times_) known_times_->check(row_, where);
     store(row_);
     constexpr std::uint64_t kOften = 65536;
     if (row_number_ % kOften == 0) progress_(row_number_);
@@ -246,6 +293,7 @@ class Import {
   bool own_ = false;
   std::optional<RowBatch> batch_;
   std::optional<SweepNumbers> sweeps_;
+  std::optional<KnownTimes> known_times_;
   std::uint64_t row_number_ = 0;
   Trial row_;  ///< here, because its memory is used again
   ParameterNames names_;

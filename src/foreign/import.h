@@ -15,11 +15,12 @@ namespace tiletune {
 
 /// What the person says of a file, where it does not say it itself.
 struct ImportFacts {
-  std::string gpu;
+  std::string gpu;  ///< replaces what the file says, which is often another machine's name, or "x86_64"
   std::string problem;
   std::string kernel;
   std::string time_unit;
-  bool replayed = false;  ///< they are those of a config that is replayed, which has fewer options
+  bool recorded_again = false;  ///< other times than the database has are a later recording of the same GPU
+  bool replayed = false;        ///< they are those of a config that is replayed, which has fewer options
 };
 
 /// Of each of a file's names so many are kept: a set of this size stands for more, too.
@@ -48,7 +49,8 @@ struct ImportSummary {
 /// read to its end leaves nothing behind. A row's key follows from what it says, so that a row that is there
 /// already stays as it is, whichever file it comes from; rows that tiletune wrote have a key of their own and
 /// come as merge() brings them. `progress` is told the number of rows from time to
-/// time. Throws UserError with the place in the file.
+/// time. Throws UserError with the place in the file, also for a configuration that has another time in the
+/// database, unless it was recorded again: a second GPU under the name of the first would replace its rows.
 ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
                           const std::function<void(std::uint64_t rows)>& progress);
 

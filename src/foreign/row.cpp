@@ -82,7 +82,8 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   Trial trial;
   trial.source = Source::imported;
   const Where where{file, ""};
-  trial.gpu = known(gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
+  const bool is_renamed = !facts.replayed && !facts.gpu.empty();
+  trial.gpu = known(is_renamed ? facts.gpu : gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
                     "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
   trial.problem =
       known(problem, facts, &ImportFacts::problem, "which problem it is for", "--problem 4096x4096", where);
@@ -90,8 +91,8 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is for",
                               facts.replayed ? "--template NAME" : "--kernel NAME", where);
   trial.operation = trial.template_name;
-  const nlohmann::ordered_json origin{{"tool", tool},
-                                      {"file", std::filesystem::path(file).filename().string()}};
+  nlohmann::ordered_json origin{{"tool", tool}, {"file", std::filesystem::path(file).filename().string()}};
+  if (is_renamed && !trim(gpu).empty() && trim(gpu) != trial.gpu) origin["gpu"] = trim(gpu);
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return trial;
 }

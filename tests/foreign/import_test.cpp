@@ -172,7 +172,7 @@ TEST_F(Import, ThePersonMaySayWhatTheFileSays) {
   import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
   ASSERT_EQ(rows().size(), 1U);
   EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
-  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 2},
                  "measurements": [{"name": "time", "value": 3000, "unit": "us"}],
                  "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
               {"NVIDIA A100", "64x32", "k", "ms"});
@@ -204,6 +204,40 @@ TEST_F(Import, AConfigThatIsReplayedMaySayOtherThingsThanTheFile) {
   EXPECT_EQ(rows()[0].gpu, "NVIDIA A100");
   EXPECT_EQ(rows()[0].problem, "64x32");
   EXPECT_EQ(rows()[0].template_name, "k");
+}
+
+TEST_F(Import, ThePersonNamesTheGpuAndTheFileSaysItsOwnWord) {
+  import_text(cache(R"("1": {"x": 1, "time": 2})", "x86_64"), {"NVIDIA A4000", "", "", ""});
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].gpu, "NVIDIA A4000");
+  EXPECT_EQ(nlohmann::json::parse(rows()[0].measure_policy),
+            nlohmann::json::parse(R"({"tool": "Kernel Tuner", "file": "file.json", "gpu": "x86_64"})"));
+}
+
+TEST_F(Import, ASecondGpuUnderTheNameOfTheFirstIsAnError) {
+  const std::string first = cache(R"("1": {"x": 1, "time": 2}, "2": {"x": 2, "time": 3})", "x86_64");
+  EXPECT_EQ(
+      import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1.0},
+                 "times": {"runtimes": [2]}, "invalidity": "correct"}]})",
+                  {"of T4", "64x32", "k", ""})
+          .new_rows,
+      1U);
+  EXPECT_TRUE(carries(refusal(cache(R"("1": {"x": true, "time": 4})", "of T4")), {"/cache/1", "2000 us"}))
+      << "1.0 and true are one value";
+  const std::string second = cache(R"("1": {"x": 3, "time": 2}, "2": {"x": 2, "time": 4})", "x86_64");
+  import_text(first);
+  EXPECT_TRUE(carries(refusal(second), {"file.json: /cache/2", "4000 us", "3000 us", "'x86_64'", "--gpu",
+                                        "--recorded-again"}));
+  EXPECT_EQ(rows().size(), 3U) << "a file is taken in as a whole or not at all";
+  EXPECT_EQ(import_text(first).new_rows, 0U);
+  const std::string grown = cache(R"("1": {"x": 1, "time": 2}, "3": {"x": 3, "time": 5})", "x86_64");
+  EXPECT_EQ(import_text(grown).new_rows, 1U);
+  const std::string failed = cache(R"("2": {"x": 2, "time": "RuntimeFailedConfig"})", "x86_64");
+  EXPECT_EQ(import_text(failed).new_rows, 1U) << "no other time";
+  EXPECT_EQ(import_text(second, {"NVIDIA A4000", "", "", ""}).new_rows, 2U);
+  ImportFacts again;
+  again.recorded_again = true;
+  EXPECT_EQ(import_text(cache(R"("2": {"x": 2, "time": 4})", "x86_64"), again).new_rows, 1U);
 }
 
 TEST_F(Import, ANumberThatPythonDoesNotHaveHarmsNoOther) {
