@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -143,23 +144,61 @@ const Value& of_group(const std::map<Comparable, Value>& values, const Comparabl
   return found == values.end() ? kNone : found->second;
 }
 
+/// Counts the configurations near the best choice, including rows that the page does not show.
+Json near_best(const std::vector<TimedRow>& timed, std::int64_t best) {
+  const auto is_best = [&](const TimedRow& row) { return row.id == best; };
+  const auto found = std::find_if(timed.begin(), timed.end(), is_best);
+  Json list = Json::array();
+  if (found == timed.end()) return list;
+  for (const int percent : {1, 2, 5, 10, 20, 50, 100, 400, 900}) {
+    const double most_us = found->time_us * (1 + percent / 100.0);
+    const auto is_near = [&](const TimedRow& row) { return row.time_us <= most_us; };
+    list.push_back({{"percent", percent}, {"count", std::count_if(timed.begin(), timed.end(), is_near)}});
+  }
+  return list;
+}
+
+double to_three_digits(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 2);
+  const double rounded = std::round(value / unit) * unit;
+  return std::isfinite(rounded) ? rounded : value;
+}
+
+/// Times of the rows that the page does not show, for its histogram: [us to three digits, rows] of those that
+/// were measured in full and of those that were screened out.
+Json times_left_out(const std::vector<TimedRow>& timed, const std::set<std::int64_t>& shown) {
+  std::map<double, std::int64_t> counts[2];
+  for (const TimedRow& row : timed)
+    if (!shown.contains(row.id)) ++counts[row.screened_out ? 1 : 0][to_three_digits(row.time_us)];
+  return {{"ok", counts[0]}, {"screened_out", counts[1]}};
+}
+
 void add_rows(Json& data, const RankingGroup& group, const Database& database, const Survey& survey,
               std::size_t limit) {
   Rows rows;
+  std::set<std::int64_t> shown;
   std::size_t kernels = 0;
   const auto has_room = [&] { return limit == 0 || kernels < limit; };
   for (const RankedRow& row : group.rows) {
     if (row.rank != 0 && !has_room()) continue;
     rows.add(database.row(row.id), row.rank == 0 ? Json() : Json(row.rank), row.tied);
     if (row.rank != 0) ++kernels;
+    shown.insert(row.id);
   }
-  for (const TimedRow& row : of_group(survey.screened_out, group)) {
+  const std::vector<TimedRow>& timed = of_group(survey.timed, group);
+  for (const TimedRow& row : timed) {
+    if (!row.screened_out) continue;
     if (!has_room()) break;
     rows.add(database.row(row.id), nullptr, false);
     ++kernels;
+    shown.insert(row.id);
   }
-  data["timed"] = of_group(survey.timed, group);
+  data["timed"] = timed.size();
   data["shown"] = kernels;
+  const auto best = std::ranges::find_if(group.rows, [](const RankedRow& row) { return row.rank != 0; });
+  data["leaders"] = std::ranges::count(group.rows, 1, &RankedRow::rank);
+  data["near_best"] = best == group.rows.end() ? Json::array() : near_best(timed, best->id);
+  data["times_left_out"] = times_left_out(timed, shown);
   rows.write(data);
 }
 

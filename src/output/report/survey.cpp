@@ -132,12 +132,10 @@ Survey survey(const Database& database, const TrialFilter& filter) {
   database.for_each(filter, survey_columns(),
                     [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
   const std::vector<CurrentRow> rows = reader.current();
-  for (const CurrentRow& row : rows) {
-    ++survey.timed[*row.what];
-    if (row.screened_out) survey.screened_out[*row.what].push_back({row.id, row.time_us});
-  }
-  for (auto& [what, screened] : survey.screened_out) {
-    std::sort(screened.begin(), screened.end(),
+  for (const CurrentRow& row : rows)
+    survey.timed[*row.what].push_back({row.id, row.time_us, row.screened_out});
+  for (auto& [what, timed] : survey.timed) {
+    std::sort(timed.begin(), timed.end(),
               [](const TimedRow& a, const TimedRow& b) { return a.time_us < b.time_us; });
   }
   static constexpr std::array kColumns{"template", "parameters"};

@@ -34,16 +34,15 @@ struct Outcomes {
 struct TimedRow {
   std::int64_t id = 0;
   double time_us = 0;
+  bool screened_out = false;  ///< given up as too slow, by its first samples
 };
 
 /// A reading of all rows of a filter.
 struct Survey {
   RankingRows ranking;
   std::map<Comparable, Outcomes> outcomes;  ///< conditions without the cache
-  /// Given up as too slow, by their first samples: fastest first. Only configurations that no later row
-  /// replaces.
-  std::map<Comparable, std::vector<TimedRow>> screened_out;
-  std::map<Comparable, std::size_t> timed;                             ///< configurations with a time
+  /// Configurations with a time that no later row replaces, fastest first.
+  std::map<Comparable, std::vector<TimedRow>> timed;
   std::map<Comparable, std::map<std::string, Importance>> importance;  ///< by template; "" over all templates
   std::map<Comparable, History> histories;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -81,6 +82,24 @@ TEST(ReportData, TheLimitKeepsTheFastestAndEveryBaseline) {
   EXPECT_EQ(Json(unpacked(group["rows"], "template")).dump(), R"(["sgemm_warptile","cublas"])");
   EXPECT_EQ(group["timed"], 4);
   EXPECT_EQ(group["shown"], 1);
+}
+
+TEST(ReportData, FiguresAreOfAllRowsWhateverTheLimit) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 30; ++i) trials.push_back(timed_trial(std::to_string(10 + i), 100 + i, 0.1));
+  trials.push_back(screened("s", std::numeric_limits<double>::max()));
+  for (const std::size_t limit : {0U, 2U}) {
+    const Json data = data_of(Ranked(trials), limit);
+    const Json& group = data["groups"][0];
+    EXPECT_EQ(group["near_best"].dump(),
+              R"([{"percent":1,"count":2},{"percent":2,"count":3},{"percent":5,"count":6},)"
+              R"({"percent":10,"count":11},{"percent":20,"count":21},{"percent":50,"count":30},)"
+              R"({"percent":100,"count":30},{"percent":400,"count":30},{"percent":900,"count":30}])");
+    std::size_t left_out = 0;
+    for (const char* outcome : {"ok", "screened_out"})
+      for (const Json& time : group["times_left_out"][outcome]) left_out += time[1].get<std::size_t>();
+    EXPECT_EQ(left_out + group["shown"].get<std::size_t>(), 31);
+  }
 }
 
 TEST(ReportData, OnlyTheLatestRowOfAConfigurationIsShown) {

@@ -23,9 +23,11 @@ TEST(Survey, TheSweepThatBeganLastSaysWhatIsKnownOfAConfiguration) {
   add("new", Outcome::screened_out, "2026-11-21T10:00:00Z");
   add("of an older database", Outcome::ok, "2026-11-20T10:00:00Z");
   const Survey read = survey(database, {});
-  ASSERT_EQ(read.screened_out.size(), 1U);
-  ASSERT_EQ(read.screened_out.begin()->second.size(), 1U);
-  EXPECT_EQ(database.row(read.screened_out.begin()->second.front().id).key, "new");
+  ASSERT_EQ(read.timed.size(), 1U);
+  ASSERT_EQ(read.timed.begin()->second.size(), 1U);
+  const TimedRow& row = read.timed.begin()->second.front();
+  EXPECT_TRUE(row.screened_out);
+  EXPECT_EQ(database.row(row.id).key, "new");
 }
 
 }  // namespace

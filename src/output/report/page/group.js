@@ -19,6 +19,9 @@ const kTimesOf = {
 const timesOf = (group) => kTimesOf[group.source];
 const hasScreened = (group) => group.outcomes.some(({outcome}) => outcome === "screened_out");
 
+// Says which rows a chart or table shows if the page lacks some.
+const shownText = (group) => (group.timed > group.shown ? ` (the fastest ${group.shown} of ${group.timed}; --limit 0 shows all)` : "");
+
 const rowTip = (group) => (row) => {
   const lines = [`${group.cells("template")[row]}`, parametersText(group, row),
     `${threeDigits(group.time[row])} us`, isUnverified(group, row) ? "unverified" : ""];

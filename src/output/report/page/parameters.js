@@ -40,8 +40,8 @@ function heatSection(group) {
   };
   update();
   return {id: "heat-map", short: "Heat map", title: "Any two parameters", charts: [chart], content: [controls,
-    element("p", {class: "fact"}, "A cell is the fastest (or the median) time of all configurations with these two ",
-      "values, as a share of the fastest configuration of the template: 100 is the fastest. Empty: none has a time."),
+    element("p", {class: "fact"}, "A cell is the fastest (or the median) time of the configurations with these two ",
+      `values${shownText(group)}, as a share of the fastest configuration of the template: 100 is the fastest. Empty: none has a time.`),
     figure(chart, table)]};
 }
 

@@ -43,7 +43,7 @@ function rankingSection(group) {
     const row = group.kernels.find((i) => group.cells("template")[i] === template);
     const others = group.parameters.filter((parameter) => !some.includes(parameter));
     const text = parametersText(group, row, others);
-    return text ? element("p", {class: "fact"}, `in every ${template} row: ${text}`) : null;
+    return text ? element("p", {class: "fact"}, `in every ${template} row${left > 0 ? " shown" : ""}: ${text}`) : null;
   });
   return {id: "ranking", title: "Ranking", charts: [], content: [
     element("p", {}, "A header sorts; a term narrows: a word, or a comparison with a column or parameter, such as BM=128, ",

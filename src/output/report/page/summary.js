@@ -23,7 +23,7 @@ function winner(group, best) {
   add("percent_of_ceiling", "%", `of the ${group.cells("bound")[best] ?? ""} ceiling`);
   if (group.noise_floor_percent !== null) tiles.push([`${threeDigits(group.noise_floor_percent)}%`, "noise floor"]);
   tiles.push([String(group.timed), `configurations ${timesOf(group).few}`]);
-  const tied = group.kernels.filter((i) => group.cells("rank")[i] === 1).length - 1;
+  const tied = group.leaders - 1;
   const sentence = `${group.cells("template")[best]} ${parametersText(group, best)} is the best choice${isUnverified(group, best) ? " (unverified: its result was compared with nothing)" : ""}; ` + tiesText(group, best, tied);
   return [element("dl", {class: "tiles"}, ...tiles.map(([value, label]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value)))), element("p", {class: "winner"}, sentence)];

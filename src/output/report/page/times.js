@@ -31,10 +31,10 @@ function resourcesSection(group) {
     }}, symbolImage(shape, colour), template);
     return chip;
   });
-  const tables = measures.map(([name, title]) => resourceTable(group, name, title));
+  const tables = measures.map(([name, title]) => resourceTable(group, name, title + shownText(group)));
   return {id: "resources", short: "Resources", title: "Time against occupancy, registers and spills", charts, content: [
     hasCharts ? element("div", {class: "chips", role: "group", "aria-label": "Templates shown"}, ...chips) : null,
-    element("p", {class: "fact"}, "A point is a configuration",
+    element("p", {class: "fact"}, `A point is a configuration${shownText(group)}`,
       hasScreened(group) ? ", pale when it was screened out on its first samples" : "", "; the ring is the best one", rules.length ? `, the dashed line ${group.cells("template")[group.baselines[0]]}.` : "."),
     element("div", {class: "panels"}, ...charts.map((chart, i) => figure(chart, tables[i])))]};
 }
@@ -65,13 +65,16 @@ function distributionSection(group) {
   if (best === null || rows.length < 2) return null;
   const fastest = group.time[best];
   const marks = group.baselines.map((i) => ({at: group.time[i], name: group.cells("template")[i], colour: kBaselineColour, dash: [6, 3]}));
-  const domain = logDomain([...rows.map((i) => group.time[i]), ...marks.map((mark) => mark.at)], 1.1);
+  const leftOut = [...group.times_left_out.ok, ...group.times_left_out.screened_out].map(([us]) => us);
+  const domain = logDomain([...rows.map((i) => group.time[i]), ...leftOut, ...marks.map((mark) => mark.at)], 1.1);
   const count = 48;
   const step = Math.log(domain[1] / domain[0]) / count;
   const binOf = (time) => Math.min(count - 1, Math.floor(Math.log(time / domain[0]) / step));
   const ok = new Array(count).fill(0);
   const screened = new Array(count).fill(0);
   for (const i of rows) ++(group.cells("outcome")[i] === "screened_out" ? screened : ok)[binOf(group.time[i])];
+  for (const [us, count] of group.times_left_out.ok) ok[binOf(us)] += count;
+  for (const [us, count] of group.times_left_out.screened_out) screened[binOf(us)] += count;
   const at = (bin) => domain[0] * Math.exp(step * bin);
   const bins = [];
   for (let bin = 0; bin < count; ++bin) {
@@ -83,13 +86,12 @@ function distributionSection(group) {
     .map((rule, i) => ({...rule, level: 4 + 14 * i}));
   const noise = group.noise_floor_percent;
   const band = noise === null ? [] : [{low: fastest, high: fastest * (1 + noise / 100)}];
-  const chart = new Chart({id: "distribution-chart", label: `Distribution of the times of ${rows.length} configurations`,
+  const chart = new Chart({id: "distribution-chart", label: `Distribution of the times of ${group.timed} configurations`,
     tip: (bin) => [`${threeDigits(at(bin))} to ${threeDigits(at(bin + 1))} us`,
       `${ok[bin]} ${timesOf(group).bar}${hasScreened(group) ? `, ${screened[bin]} screened out` : ""}`],
     describe: () => distributionSpec(bins, rules, band, {xTitle: "time, us (log scale)", domain})});
-  const within = (factor) => rows.filter((i) => group.time[i] <= factor * fastest).length;
-  const lines = [1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10].map((factor) => [`within ${Math.round(100 * (factor - 1))}%`,
-    String(within(factor)), `${threeDigits(100 * within(factor) / rows.length)}%`]);
+  const lines = group.near_best.map(({percent, count}) => [`within ${percent}%`, String(count),
+    `${threeDigits(100 * count / group.timed)}%`]);
   const legend = [`best ${threeDigits(fastest)} us (solid)`,
     ...marks.map((mark) => `${mark.name} ${threeDigits(mark.at)} us (dashed)`),
     noise === null ? group.source === "measured" ? "no noise floor is known here: it takes finals" : null
