@@ -307,9 +307,7 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
 void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_outside_paths,
                     TemplateSpec& spec) {
   Launch& launch = spec.launches.emplace_back();
-  if (const auto node = find_member(kernel, "Language"); node && read_string(*node) == "OpenCL")
-    throw UserError("the kernel is written in OpenCL", node->where,
-                    "tiletune compiles CUDA: write the kernel in it, or import results of another tool.");
+  if (const auto node = find_member(kernel, "Language")) spec.language = read_string(*node);
   launch.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
   spec.folder = folder;
   if (const auto node = find_member(kernel, "KernelFile")) {

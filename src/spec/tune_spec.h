@@ -390,6 +390,7 @@ struct TemplateSpec {
   /// The file of the kernels, absolute. That of compiled kernels is relative to the folder, and "{NAME}" in
   /// it stands for the value of a parameter.
   std::filesystem::path source;
+  std::string language;  ///< the source's, as a T1 tuning problem names it; empty: CUDA C++
   /// Searched for #include behind the template's own folders and before the CUDA toolkit's; absolute, with
   /// symbolic links resolved.
   std::vector<std::filesystem::path> include_folders;

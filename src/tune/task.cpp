@@ -199,6 +199,11 @@ namespace {
 /// The source of a kernel; a T1 tuning problem may come without them.
 std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const TemplateSpec& kernel) {
   std::error_code ignored;
+  if (kernel.language == "OpenCL") {
+    throw UserError("the kernel is written in OpenCL, so nothing can be compiled", kernel.where,
+                    "tiletune compiles CUDA C++. Without the kernel, 'tiletune space' counts the "
+                    "configurations, and 'tiletune sweep --replay' searches among recorded ones.");
+  }
   if (is_compiled(kernel.source)) return compiled_source(spec, kernel);
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()

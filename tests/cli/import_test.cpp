@@ -259,5 +259,23 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   expect_error(sandbox.run(sweep_with("t1.json", "none")), kUserError, {"t1.json:", "size", "--gpu NAME"});
 }
 
+TEST(T1Problem, OfOpenClIsCountedAndReplayedButNotCompiled) {
+  const Sandbox sandbox;
+  const std::string problem = R"json({
+    "ConfigurationSpace": {"TuningParameters": [{"Name": "x", "Type": "int", "Values": "[1, 2, 3]"}]},
+    "KernelSpecification": {"Language": "OpenCL", "KernelName": "k", "KernelFile": "k.cl", "ProblemSize": [64],
+                            "GlobalSize": {"X": "64"}, "LocalSize": {"X": "x"}, "GlobalSizeType": "OpenCL"}})json";
+  sandbox.write("t1.json", problem);
+  sandbox.write("k.cl", "__kernel void k() {}\n");
+  sandbox.write("rows.json", cache("NVIDIA A100", {"x"}, 4));
+  const Finished space = sandbox.run({"space", "t1.json"});
+  EXPECT_EQ(space.code, 0) << space.err;
+  const Finished replayed = sandbox.run({"sweep", "t1.json", "--replay", "rows.json", "--quiet"});
+  EXPECT_EQ(replayed.code, 0) << replayed.err;
+  EXPECT_TRUE(has_line(replayed.out, {"k", "x=1", "1000"})) << replayed.out;
+  expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "H100"}), kUserError,
+               {"t1.json:", "OpenCL", "--replay"});
+}
+
 }  // namespace import_test
 }  // namespace tiletune

@@ -218,7 +218,6 @@ TEST_F(T1, MistakesAreNamed) {
   expect({R"({"KernelSpecification": {"GlobalSizeType": "OpenGL", "GridDivX": null}})",
           "/KernelSpecification/GlobalSizeType",
           {"'OpenGL'"}});
-  expect({R"({"KernelSpecification": {"Language": "OpenCL"}})", "/KernelSpecification/Language", {"OpenCL"}});
   expect({R"({"KernelSpecification": {"ProblemSize": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}})",
           "/KernelSpecification/ProblemSize",
           {"17", "16"}});
