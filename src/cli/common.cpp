@@ -173,7 +173,7 @@ std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
 void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--db", database, "Results database")->capture_default_str();
   command.add_option("--gpu", gpus,
-                     "Only rows of this GPU: its name, or words of it, such as H100 (repeatable)");
+                     "Only rows of this GPU: its full name, or whole words of it, such as H100 (repeatable)");
   command.add_option("--template", templates, "Only rows of this template (repeatable)");
   command.add_option(
       "--problem", problems,
@@ -181,7 +181,8 @@ void FilterOptions::add_to(CLI::App& command) {
       "(repeatable)");
   command.add_option("--source", sources,
                      "Only rows of this source: measured, predicted, replayed or imported (repeatable)");
-  command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
+  command.add_option("--sweep", sweep, "Only rows of the sweep with this number, whatever their source");
+  command.add_flag("--any-source", any_source, kAnySourceHelp);
 }
 
 namespace {
@@ -206,6 +207,7 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   filter_problems(problems, {&rows}, filter);
   filter.sources = parse_sources(sources);
   filter.sweep_id = sweep;
+  filter.source_age = any_source || sweep ? SourceAge::any : SourceAge::newest;
   return filter;
 }
 
@@ -217,8 +219,26 @@ std::string recorded_text(const Database& database) {
                      printable(first_of(database.templates())));
 }
 
+void note_earlier_sources(const Database& database, const TrialFilter& filter) {
+  if (filter.source_age != SourceAge::newest) return;
+  const std::int64_t hidden = database.rows_of_earlier_source(filter);
+  if (hidden > 0)
+    fmt::print(stderr, "note: {} of an earlier source {} hidden (--any-source shows them)\n",
+               counted(static_cast<std::uint64_t>(hidden), "row"), hidden == 1 ? "is" : "are");
+}
+
+void refuse_hidden_rows(const Database& database, const TrialFilter& filter) {
+  if (filter.source_age != SourceAge::newest) return;
+  const std::int64_t hidden = database.rows_of_earlier_source(filter);
+  if (hidden == 0) return;
+  throw NothingToDo(fmt::format("the only kernels that match are {} of an earlier source",
+                                counted(static_cast<std::uint64_t>(hidden), "row")),
+                    Where{database.file().string(), ""}, "Include them: --any-source.");
+}
+
 void require_rows(const Database& database, const TrialFilter& filter) {
   if (!database.outcome_counts(filter).empty()) return;
+  refuse_hidden_rows(database, filter);
   throw NothingToDo("no row matches", Where{database.file().string(), ""}, recorded_text(database));
 }
 

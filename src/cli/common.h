@@ -65,6 +65,7 @@ struct FilterOptions {
   std::vector<std::string> problems;
   std::vector<std::string> sources;
   std::optional<std::int64_t> sweep;
+  bool any_source = false;
 
   void add_to(CLI::App& command);
   /// Throws UserError for what no row can have, a sweep that the database does not know included.
@@ -73,6 +74,13 @@ struct FilterOptions {
 
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
 std::string recorded_text(const Database& database);
+/// What --any-source does.
+inline constexpr const char* kAnySourceHelp =
+    "Include rows of earlier sources of a template: rows that were recorded before its kernel was edited";
+/// Notes on stderr how many rows the filters leave out because they are of earlier sources, if any.
+void note_earlier_sources(const Database& database, const TrialFilter& filter);
+/// Throws NothingToDo when rows of earlier sources pass. To be called where no kernel of the newest one does.
+void refuse_hidden_rows(const Database& database, const TrialFilter& filter);
 /// Throws NothingToDo when no row passes.
 void require_rows(const Database& database, const TrialFilter& filter);
 

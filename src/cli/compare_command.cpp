@@ -32,6 +32,7 @@ struct CompareOptions {
   std::vector<std::string> templates;
   std::vector<std::string> problems;
   std::vector<std::string> sources;
+  bool any_source = false;
   std::filesystem::path predict;
   CompileOptions compile;
   std::filesystem::path fill;
@@ -158,6 +159,7 @@ class Sources {
     compared.baselines = false;
     compared.templates = options.templates;
     compared.sources = parse_sources(options.sources);
+    compared.source_age = options.any_source ? SourceAge::any : SourceAge::newest;
     for (const std::string& name : options.names) {
       TuneSpec predicted = lacking(spec, name, compared);
       if (predicted.templates.empty()) continue;
@@ -174,8 +176,11 @@ class Sources {
   std::vector<std::string> names_;
 };
 
-TrialFilter filter_of(const CompareOptions& options, const Databases& databases) {
+TrialFilter filter_of(const CompareOptions& options, CompareBy by, const Databases& databases) {
   TrialFilter filter;
+  // Sides that differ in time may be a kernel before and after an edit.
+  const bool any = options.any_source || by == CompareBy::date || by == CompareBy::sweep;
+  filter.source_age = any ? SourceAge::any : SourceAge::newest;
   filter.gpus = options.gpus;
   filter.templates = options.templates;
   filter.sources = parse_sources(options.sources);
@@ -200,8 +205,9 @@ std::string remedy_for(const CompareOptions& options, const Comparison& found) {
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
                    const Databases& databases) {
   const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
-  Comparison comparison = compare_databases(
-      databases, {by, filter_of(options, databases), options.names, sources.names()}, alias);
+  const TrialFilter filter = filter_of(options, by, databases);
+  for (std::size_t i = 0; i < databases.size(); ++i) note_earlier_sources(databases[i], filter);
+  Comparison comparison = compare_databases(databases, {by, filter, options.names, sources.names()}, alias);
   if (comparison.sides.size() > 1) return comparison;
   const std::string found =
       comparison.recorded.empty() ? "no row matches"
@@ -267,7 +273,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--gpu", options->gpus,
-                   "With --by: only rows of this GPU: its name, or words of it (repeatable)")
+                   "With --by: only rows of this GPU: its full name, or whole words of it (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--template", options->templates, "Only rows of this template (repeatable)")
       ->allow_extra_args(false);
@@ -279,6 +285,8 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("--source", options->sources,
                    "Only rows of this source: measured, predicted, replayed or imported (repeatable)")
       ->allow_extra_args(false);
+  command->add_flag("--any-source", options->any_source,
+                    std::string(kAnySourceHelp) + "; always included by date and by sweep");
   command->add_option("--predict", options->predict,
                       "Predict this config's problems for the named GPUs that have no rows of them");
   options->compile.add_to(*command);

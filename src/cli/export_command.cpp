@@ -71,6 +71,7 @@ int run(const ExportOptions& options) {
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
     stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
+    note_earlier_sources(database, request.filter);
   });
   tell_what_was_written(options.output);
   return 0;

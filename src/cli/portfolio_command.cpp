@@ -69,6 +69,7 @@ int run(const PortfolioCommand& options) {
     const TextStyle style = options.output.empty() ? stdout_style() : TextStyle();
     code = options.apply.empty() ? choose(options, database, filter, format, style)
                                  : apply(options, database, filter, format, style);
+    note_earlier_sources(database, filter);
   });
   return code;
 }

@@ -73,6 +73,7 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
   }
   auto groups = rank_rows(rows);
   if (groups.empty()) {
+    refuse_hidden_rows(database, filter);
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
@@ -101,6 +102,7 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
   if (!options.history) return write_ranking(out, options, database, filter, format);
   const std::vector<History> all = histories(database, filter);
   if (all.empty()) {
+    refuse_hidden_rows(database, filter);
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
@@ -157,6 +159,7 @@ int run(RankOptions options) {
       if (!lists_failures(options)) return write_list(out, options, database, filter, format);
       write_outcomes(out, options, database, filter, format);
     });
+    note_earlier_sources(database, filter);
   });
   return 0;
 }

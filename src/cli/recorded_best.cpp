@@ -19,6 +19,7 @@ std::optional<Trial> recorded_best(const Database& database, const TemplateSpec&
   filter.templates = {kernel.name};
   filter.gpus = {gpu};
   filter.baselines = false;
+  filter.source_age = SourceAge::newest;
   RankingRows rows = ranking_rows(database, filter);
   auto groups = rank_rows(rows);
   // Part of a name suffices for the filter.

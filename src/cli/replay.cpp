@@ -107,6 +107,7 @@ RankingRows rows_of(const Replay& replay, const RecordedSet& set, const Database
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};
+  filter.source_age = SourceAge::newest;
   RankingRows rows;
   auto next = ids.begin();
   database.for_each(filter, ranking_columns(), [&](std::int64_t id, const Trial& row) {

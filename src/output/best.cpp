@@ -57,9 +57,9 @@ Json sweep_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
 }
 
 Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
-  Json object = section(
-      trial, {"key", "measurement", "shares", "kernel_hash", "source_key", "included_files", "recorded_at",
-              "host", "gpu_uuid", "driver_version", "cuda_version", "nvrtc_version", "measure_policy"});
+  Json object = section(trial, {"key", "measurement", "shares", "kernel_hash", "source_key", "source_hash",
+                                "included_files", "recorded_at", "host", "gpu_uuid", "driver_version",
+                                "cuda_version", "nvrtc_version", "measure_policy"});
   object["sweep"] = sweep_of(trial, sweeps);
   return object;
 }

@@ -121,6 +121,8 @@ std::vector<Column> make_columns() {
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
       text("source_key", &T::source_key,
            "hash of what is compiled: source text, options, expression, compiler; empty up to version 0.1"),
+      text("source_hash", &T::source_hash,
+           "hash of the text of the template's source file; empty up to version 0.2 and for imported rows"),
       json("included_files", &T::included_files, "own files that the source includes, with their hashes"),
       text("kernel_hash", &T::kernel_hash,
            "hash of the compiled kernel: code, constants and resources, without names"),

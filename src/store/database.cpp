@@ -312,6 +312,7 @@ Cell Database::cell(std::int64_t id, const Column& column) const {
 void Database::at_one_state(const std::function<void()>& read) const {
   translating_errors(file(), [&] {
     const SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::DEFERRED);
+    const Impl::OneState state(*impl_);
     read();
   });
 }
@@ -338,6 +339,13 @@ std::vector<std::string> Database::templates() const {
 
 std::vector<std::string> Database::gpus() const {
   return translating_errors(file(), [&] { return impl_->distinct("gpu"); });
+}
+
+std::int64_t Database::rows_of_earlier_source(TrialFilter filter) const {
+  filter.source_age = SourceAge::earlier;
+  std::int64_t rows = 0;
+  for (const auto& [outcome, count] : outcome_counts(filter)) rows += count;
+  return rows;
 }
 
 std::vector<std::pair<Outcome, std::int64_t>> Database::outcome_counts(const TrialFilter& filter) const {

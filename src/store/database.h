@@ -28,6 +28,9 @@ struct StatedProblem {
   bool operator==(const StatedProblem&) const = default;
 };
 
+/// Whether the kernel of a row was edited since: earlier_sources() in store/earlier_sources.h.
+enum class SourceAge { any, newest, earlier };
+
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
   std::vector<std::string> gpus = {};       ///< whole names, or some of a name's words: matching_gpus()
@@ -39,6 +42,7 @@ struct TrialFilter {
   std::vector<std::string> kinds = {};
   std::optional<std::int64_t> sweep_id = {};
   bool baselines = true;  ///< include rows of kind "baseline"
+  SourceAge source_age = SourceAge::any;
 };
 
 /// Another program has been writing the database for longer than is waited for.
@@ -139,6 +143,8 @@ class Database {
   Cell cell(std::int64_t id, const Column& column) const;
   /// All that `read` reads is of one state of the database, whatever others write meanwhile.
   void at_one_state(const std::function<void()>& read) const;
+  /// How many rows SourceAge::newest leaves out.
+  std::int64_t rows_of_earlier_source(TrialFilter filter) const;
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 
@@ -167,6 +173,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 13;
+inline constexpr int kSchemaVersion = 14;
 
 }  // namespace tiletune

@@ -4,6 +4,7 @@
 
 #include "store/cells.h"
 #include "store/connection.h"
+#include "store/earlier_sources.h"
 #include "store/filter.h"
 #include "store/schema.h"
 
@@ -44,11 +45,18 @@ std::vector<std::string> Database::Impl::distinct(const char* column) {
   return values;
 }
 
+std::string Database::Impl::sources_before() {
+  if (!is_at_one_state) return earlier_sources(connection);
+  if (!earlier) earlier = earlier_sources(connection);
+  return *earlier;
+}
+
 SQLite::Statement Database::Impl::select(const char* what, const TrialFilter& filter, const char* rest,
                                          const char* hint) {
   const std::vector<std::string> gpus =
       filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(distinct("gpu"), filter.gpus);
-  const Condition condition = condition_of(filter, gpus);
+  const Condition condition =
+      condition_of(filter, gpus, filter.source_age == SourceAge::any ? "" : sources_before());
   limit.begin();
   SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
   int index = 0;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +43,8 @@ struct Database::Impl {
   void upsert(const Trial& trial);
   /// The values of a column, each once.
   std::vector<std::string> distinct(const char* column);
+  /// earlier_sources() of the database as it is.
+  std::string sources_before();
   /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
   SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
                            const char* hint = "");
@@ -61,6 +64,20 @@ struct Database::Impl {
     bool lasts(bool is_new);
   };
 
+  /// As long as it lives, the database is read at one state.
+  struct OneState {
+    explicit OneState(Impl& impl) : impl_(impl) { impl_.is_at_one_state = true; }
+    ~OneState() {
+      impl_.is_at_one_state = false;
+      impl_.earlier.reset();
+    }
+    OneState(const OneState&) = delete;
+    OneState& operator=(const OneState&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
   std::filesystem::path file;
   StepLimit limit;                        ///< the connection's progress handler refers to it
   Patience patience;                      ///< the connection's busy handler refers to it
@@ -68,6 +85,8 @@ struct Database::Impl {
   SQLite::Database connection;
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;
+  bool is_at_one_state = false;        ///< a OneState lives
+  std::optional<std::string> earlier;  ///< earlier_sources() of that state, once it was asked for
 };
 
 /// "SELECT what FROM trial condition rest"

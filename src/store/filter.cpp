@@ -47,6 +47,15 @@ class Builder {
     condition_.values.emplace_back(sweep_id);
   }
 
+  /// Rows of these sources (store/earlier_sources.h), or all others.
+  void of_sources(const std::string& sources, bool are_wanted) {
+    if (sources.empty()) return add(are_wanted ? "false" : "true");
+    add(std::string("(\"template\", source_hash, ifnull(included_files, ''))") + (are_wanted ? "" : " NOT") +
+        " IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
+        "FROM json_each(?))");
+    condition_.values.emplace_back(sources);
+  }
+
   Condition take() { return std::move(condition_); }
 
  private:
@@ -58,7 +67,8 @@ class Builder {
 
 }  // namespace
 
-Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus) {
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
+                       const std::string& earlier) {
   Builder builder;
   if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
   // Baselines belong to every template's comparison.
@@ -70,6 +80,8 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (!filter.kinds.empty()) builder.one_of("kind", filter.kinds);
   if (filter.sweep_id) builder.made_or_reused_by(*filter.sweep_id);
   if (!filter.baselines) builder.equals("kind", std::string("kernel"));
+  if (filter.source_age != SourceAge::any)
+    builder.of_sources(earlier, filter.source_age == SourceAge::earlier);
   return builder.take();
 }
 
@@ -77,7 +89,6 @@ std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
                                        const std::vector<std::string>& wanted) {
   std::vector<std::string> matching;
   for (const std::string& name : names) {
-    const std::string plain = squashed(name);
     const bool matches = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
       return name == part || has_words(name, part);
     });

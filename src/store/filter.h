@@ -14,10 +14,13 @@ struct Condition {
   std::vector<Cell> values;
 };
 
-/// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for.
-Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus);
+/// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for. `earlier` is
+/// what earlier_sources() returns for it, where the filter asks for the age of sources.
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
+                       const std::string& earlier);
 
-/// Those of `names` that are one of `wanted`, or have one among their words (has_words() in base/text.h).
+/// Returns the names that equal an element of `wanted`, or have it among their words (has_words() in
+/// base/text.h).
 std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
                                        const std::vector<std::string>& wanted);
 

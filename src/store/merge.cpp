@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -22,14 +23,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// "a, b, c" of a table's columns, each led by `prefix`, sweep numbers translated.
-std::string trial_columns_sql(const std::string& prefix) {
+/// What a row says of the source that it was compiled from; reusing a row of an equal kernel changes it.
+constexpr const char* kSourceColumns = "source_key, source_hash, included_files";
+
+/// "a, b, c" of a table's columns, each led by `prefix`, sweep numbers translated; `source` leads those of
+/// the source.
+std::string trial_columns_sql(const std::string& prefix, const std::string& source) {
   std::vector<std::string> columns;
   for (const Column& column : trial_columns()) {
     const bool sweep = column.name == "sweep_id" || column.name == "seen_in_sweep";
-    columns.push_back(
-        sweep ? fmt::format("(SELECT number FROM temp.sweep_number WHERE id = {}\"{}\")", prefix, column.name)
-              : fmt::format("{}\"{}\"", prefix, column.name));
+    const bool of_source = std::string_view(kSourceColumns).find(column.name) != std::string_view::npos;
+    const std::string cell = fmt::format("{}\"{}\"", of_source ? source : prefix, column.name);
+    columns.push_back(sweep ? fmt::format("(SELECT number FROM temp.sweep_number WHERE id = {})", cell)
+                            : cell);
   }
   return join(columns, ", ");
 }
@@ -66,14 +72,24 @@ std::int64_t add_new_trials(SQLite::Database& database) {
   return database.exec(fmt::format(
       "INSERT OR ROLLBACK INTO main.trial ({}) SELECT {} FROM source.trial AS other WHERE true ORDER BY "
       "other.id ON CONFLICT(\"key\") DO NOTHING",
-      column_list(), trial_columns_sql("other.")));
+      column_list(), trial_columns_sql("other.", "other.")));
+}
+
+/// Rows of one key may have been reused by sweeps of edited sources: the source of the later sweep counts.
+void take_later_sources(SQLite::Database& database) {
+  database.exec(fmt::format(
+      "UPDATE main.trial SET ({0}) = (other.source_key, other.source_hash, other.included_files) "
+      "FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND other.source_hash <> '' AND "
+      "(trial.source_hash = '' OR (SELECT started_at FROM source.sweep WHERE id = other.seen_in_sweep) > "
+      "(SELECT started_at FROM main.sweep WHERE id = trial.seen_in_sweep))",
+      kSourceColumns));
 }
 
 std::int64_t replace_lesser_trials(SQLite::Database& database) {
   return database.exec(fmt::format(
       "UPDATE main.trial SET ({}) = ({}) FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND "
       "{}",
-      column_list(), trial_columns_sql("other."),
+      column_list(), trial_columns_sql("other.", "trial."),
       counts_more_sql("other.outcome", "other.recorded_at", "other.samples_us")));
 }
 
@@ -81,7 +97,10 @@ void merge_trials(SQLite::Database& database, MergeSummary& summary) {
   const std::int64_t last = database.execAndGet("SELECT coalesce(max(id), 0) FROM main.trial").getInt64();
   summary.rows = count_of(database, "source.trial");
   summary.new_rows = add_new_trials(database);
-  if (summary.new_rows < summary.rows) summary.replaced = replace_lesser_trials(database);
+  if (summary.new_rows < summary.rows) {
+    take_later_sources(database);
+    summary.replaced = replace_lesser_trials(database);
+  }
   SQLite::Statement members(database, new_members_sql());
   members.bind(1, last);
   members.exec();

@@ -96,6 +96,7 @@ std::string trial_table_sql() {
 constexpr const char* kIndices = R"(
 CREATE INDEX trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
 CREATE INDEX trial_source ON trial(source_key) WHERE source_key <> '';
+CREATE INDEX trial_source_hash ON trial("template") WHERE source_hash <> '';
 CREATE INDEX trial_measurement ON trial(measurement) WHERE measurement <> '';
 )";
 

@@ -33,6 +33,7 @@ struct Trial {
   std::string waves;              ///< the same, of each launch
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
   std::string source_key;         ///< hash of what is compiled: source text, options, expression, compiler
+  std::string source_hash;        ///< of the template's source text; empty: not recorded
   std::string included_files;     ///< JSON object: own files that the source includes, with their hashes
   std::string kernel_hash;        ///< of the compiled kernel: code, constants and resources, no names
   std::string measurement;        ///< hash of kernel, launch, workload, GPU and policy

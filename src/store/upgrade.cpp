@@ -143,7 +143,8 @@ std::string add_rate_sql(const char* name) {
 const std::set<std::string>& dropped_indices() {
   // Up to schema 3 every write kept indices that nothing read by. Those of today are made again.
   static const std::set<std::string> names{"trial_comparable", "trial_template",    "trial_sweep",
-                                           "trial_source",     "trial_measurement", "trial_baseline"};
+                                           "trial_source",     "trial_measurement", "trial_baseline",
+                                           "trial_source_hash"};
   return names;
 }
 

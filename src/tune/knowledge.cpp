@@ -125,6 +125,7 @@ void Knowledge::read(const std::filesystem::path& file, Reading& reading) {
   filter.kinds = {"kernel"};
   filter.outcomes = {Outcome::ok, Outcome::screened_out};
   filter.sources = {Source::measured, Source::imported};
+  filter.source_age = SourceAge::newest;
   for (const auto& [name, numbers] : reading.by_name) filter.templates.push_back(name);
   std::vector<const char*> columns(kColumns.begin(), kColumns.end());
   columns.insert(columns.end(), {"median_us", "gpu"});

@@ -174,10 +174,15 @@ void Recorder::describe(const TaskQueue& queue, const Candidate& candidate, Tria
 
 void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& known) {
   Trial row = known;
-  if (is_described_otherwise(row, candidate.trial.operation, candidate.task->instantiator.workload())) {
-    describe(queue, candidate, row);
-    sweep_.database.record(row);
+  bool is_changed =
+      is_described_otherwise(row, candidate.trial.operation, candidate.task->instantiator.workload());
+  if (is_changed) describe(queue, candidate, row);
+  // The same kernel may come from an edited source, and versions up to 0.2 recorded no hash of it.
+  for (std::string Trial::*source : {&Trial::source_key, &Trial::source_hash, &Trial::included_files}) {
+    is_changed = is_changed || row.*source != candidate.trial.*source;
+    row.*source = candidate.trial.*source;
   }
+  if (is_changed) sweep_.database.record(row);
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
   see_baseline(queue, candidate, row);
   if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;

@@ -62,6 +62,7 @@ std::vector<RecordedSet> recorded_sets(const Database& database) {
   TrialFilter filter;
   filter.sources = {Source::measured, Source::imported, Source::predicted};
   filter.baselines = false;
+  filter.source_age = SourceAge::newest;
   database.for_each(filter, kColumns, [&](std::int64_t /*id*/, const Trial& row) {
     if (row.kind != "kernel" || row.outcome == Outcome::dispatched) return;
     auto set = std::find_if(sets.begin(), sets.end(), [&](const RecordedSet& other) {
@@ -228,6 +229,7 @@ Recording read_recording(const Database& database, const RecordedSet& set) {
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};
+  filter.source_age = SourceAge::newest;
   database.for_each(filter, recording_columns(),
                     [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
   recording.finish();

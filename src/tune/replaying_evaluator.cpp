@@ -18,7 +18,8 @@ namespace {
 /// share.
 void mark_replayed(Trial& row) {
   row.key = Hasher().add(name(Source::replayed)).add(row.key).hex();
-  for (std::string Trial::*of_measured : {&Trial::source_key, &Trial::measurement, &Trial::shares})
+  for (std::string Trial::*of_measured :
+       {&Trial::source_key, &Trial::source_hash, &Trial::measurement, &Trial::shares})
     (row.*of_measured).clear();
   row.source = Source::replayed;
 }

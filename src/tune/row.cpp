@@ -163,6 +163,7 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   trial.size_conditions = size_conditions_json(instance);
   if (!instance.launches.empty()) trial.dynamic_shared_bytes = instance.launches.front().dynamic_shared_bytes;
   trial.source_key = request.key();
+  trial.source_hash = Hasher().add(task.source->text).hex();
   return trial;
 }
 
@@ -211,7 +212,7 @@ Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   for (std::string Trial::*own :
        {&Trial::key, &Trial::operation, &Trial::template_name, &Trial::parameters, &Trial::derived,
         &Trial::kernel_expression, &Trial::compile_options, &Trial::size_conditions, &Trial::waves,
-        &Trial::source_key, &Trial::included_files})
+        &Trial::source_key, &Trial::source_hash, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;

@@ -101,6 +101,62 @@ TEST(Sweep, AChangedKernelIsMeasuredAnewAndACommentChangesNone) {
   EXPECT_NE(again.out.find("ok 2"), std::string::npos) << again.out;
 }
 
+/// How the ranking of a template's rows looks after its kernel or a header was edited.
+TEST(Sweep, RowsOfAnEarlierSourceAreHiddenAndCounted) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(4, kNoFinals);
+  std::string source = "#include \"other.cuh\"\n" + read_file(sandbox.folder() / "tiny/kernel.cu");
+  source.replace(source.find("B[0] +"), 6, "B[0] + EXTRA +");
+  const std::string one = R"({"templates": [{"template": "tiny", "parameters": {"V": [1]}}],
+                              "problems": ["1x1x1"]})";
+  const std::string narrow = sandbox.write("narrow.json", one);
+  sandbox.write("tiny/other.cuh", "#define EXTRA 1\n");
+  sandbox.write("tiny/kernel.cu", source);
+  EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
+  const auto ranked = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"rank", "--db",      "results.db", "--format",
+                                       "csv",  "--columns", "parameters"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished run = sandbox.run(arguments);
+    return std::pair(std::count(run.out.begin(), run.out.end(), '\n'), run.err);
+  };
+  const auto [all, nothing] = ranked({});
+  EXPECT_EQ(nothing, "");
+  std::string changed = source;
+  changed.replace(changed.find("+ EXTRA"), 7, "- EXTRA");
+  for (const auto& [file, text] : {std::pair("tiny/kernel.cu", changed),
+                                   std::pair("tiny/other.cuh", std::string("#define EXTRA 2\n"))}) {
+    sandbox.write(file, text);
+    EXPECT_EQ(sandbox.run(measured_sweep(narrow, "none")).code, 0);
+    const auto [rows, note] = ranked({"--template", "tiny"});
+    EXPECT_EQ(rows, all - 3) << file << ": the header line, the new row and the baseline";
+    EXPECT_TRUE(carries(note, {"--any-source"})) << note;
+    EXPECT_GE(ranked({"--any-source"}).first, all);
+    const Finished best = sandbox.run({"export", "--best", "--db", "results.db"});
+    EXPECT_EQ(nlohmann::json::parse(best.out)["best"][0]["parameters"]["V"], 1) << best.out;
+    EXPECT_TRUE(carries(best.err, {"--any-source"})) << best.err;
+  }
+  EXPECT_EQ(ranked({"--sweep", "1"}).first, all) << "a sweep that is named is shown as it was";
+  {
+    // Of another GPU, only rows of the former code are there.
+    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
+    for (Trial row : rows_of(sandbox)) {
+      if (row.kind != "kernel" || row.sweep_id != 1) continue;
+      row.key += "of another GPU";
+      row.gpu = "Other GPU";
+      database.record(row);
+    }
+  }
+  for (const char* command : {"rank", "report", "portfolio"})
+    expect_error(sandbox.run({command, "--db", "results.db", "--gpu", "Other"}), kNothingToDo,
+                 {"results.db:", "4 rows", "--any-source"});
+  EXPECT_EQ(sandbox.run({"rank", "--db", "results.db", "--gpu", "Other", "--any-source"}).code, 0);
+  sandbox.write("tiny/kernel.cu", "// a comment\n" + source);
+  sandbox.write("tiny/other.cuh", "#define EXTRA 1\n");
+  EXPECT_TRUE(has_line(sandbox.run(measured_sweep(config, "none")).out, {"4 reused"}));
+  EXPECT_EQ(ranked({}).first, all) << "rows of the same kernels are of the new source, too";
+}
+
 TEST(Sweep, KnownConfigurationsAndFailuresAreNotCompiledAgain) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(4);

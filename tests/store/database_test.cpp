@@ -122,6 +122,49 @@ TEST(Database, ReplacingAKeyKeepsItsPlaceAndLeavesNothingOfTheOldRow) {
     EXPECT_EQ(column.read(*read), column.read(dispatched)) << column.name;
 }
 
+TEST(Database, RowsOfEarlierSourcesCanBeLeftOut) {
+  const TemporaryFolder folder;
+  Database database(folder / "a.db", Mode::read_write);
+  // The later of two sweeps may have the smaller number.
+  SweepRecord sweep;
+  sweep.started_at = "2026-11-22T10:00:00Z";
+  const std::int64_t late = database.begin_sweep(sweep);
+  sweep.started_at = "2026-11-21T10:00:00Z";
+  const std::int64_t early = database.begin_sweep(sweep);
+  const auto add = [&](const std::string& key, std::int64_t in, const std::string& source,
+                       const std::string& files, const std::string& of = "t") {
+    Trial row = timed_trial(key, 100, 1);
+    row.template_name = of;
+    row.source_hash = source;
+    row.included_files = files;
+    row.sweep_id = row.seen_in_sweep = in;
+    row.recorded_at = "2026-11-22T10:00:00Z";
+    database.record(row);
+  };
+  add("new", late, "2", R"({"a.h":"1","b.h":"1"})");
+  add("new without files", late, "2", "");
+  add("new with other files", early, "2", R"({"b.h":"1","c.h":"9"})");
+  add("new with a changed file", early, "2", R"({"a.h":"1","b.h":"0"})");
+  add("new with a long list", early, "2", R"({"<hash of the list>":"7"})");
+  add("new with no list", early, "2", "{");
+  add("old", early, "1", R"({"a.h":"1","b.h":"1"})");
+  add("unknown", early, "", "");
+  add("another template", early, "1", "", "u");
+  add("of no sweep", 0, "1", "", "v");
+  TrialFilter filter;
+  filter.source_age = SourceAge::newest;
+  const std::vector<std::string> newest{
+      "new",     "new without files", "new with other files", "new with a long list", "new with no list",
+      "unknown", "another template",  "of no sweep"};
+  EXPECT_EQ(keys_of(database, filter), newest);
+  database.at_one_state([&] {
+    EXPECT_EQ(keys_of(database, filter), newest);
+    EXPECT_EQ(database.rows_of_earlier_source({}), 2);
+  });
+  filter.source_age = SourceAge::earlier;
+  EXPECT_EQ(keys_of(database, filter), (std::vector<std::string>{"new with a changed file", "old"}));
+}
+
 TEST(Database, ReusedRowsBelongToTheLaterSweepToo) {
   const TemporaryFolder folder;
   Database database(folder / "a.db", Mode::read_write);

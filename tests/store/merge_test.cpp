@@ -59,6 +59,27 @@ std::vector<std::string> ranked_keys(const std::filesystem::path& file) {
   return keys;
 }
 
+TEST_F(Merge, TheSourceOfTheLaterSweepCountsInEitherOrder) {
+  const auto write = [&](const char* name, const char* began, const char* source, const char* files) {
+    Database database = writable(name);
+    Trial row = of_sweep("k", 100, database.begin_sweep(sweep_on(name, began)));
+    row.source_key = row.source_hash = source;
+    row.included_files = files;
+    database.record(row);
+  };
+  write("early.db", "2026-11-21T10:00:00Z", "1", R"({"a.h":"1"})");
+  write("late.db", "2026-11-22T10:00:00Z", "2", R"({"a.h":"2"})");
+  for (const auto& [first, second] : {std::pair("early.db", "late.db"), std::pair("late.db", "early.db")}) {
+    const std::string into = std::string("after ") + first;
+    merge_into(first, into.c_str());
+    merge_into(second, into.c_str());
+    const Trial row = *Database(folder_ / into, Mode::read_only).find("k");
+    EXPECT_EQ(row.source_hash, "2") << into;
+    EXPECT_EQ(row.source_key, "2") << into;
+    EXPECT_EQ(row.included_files, R"({"a.h":"2"})") << into;
+  }
+}
+
 TEST_F(Merge, RowsSweepsAndCalibrationsCome) {
   {
     Database a = writable("a.db");

@@ -50,6 +50,8 @@ function showGroup(place) {
     showGroup(chosen);
     document.querySelector("#chooser select").focus();
   }));
+  if (report.earlier_source_rows) sections[0].content.push(element("p", {class: "fact"},
+    `${countText(report.earlier_source_rows, "row")} of an earlier source hidden (tiletune report --any-source shows them).`));
   if (!hasCharts) sections[0].content.push(element("p", {class: "banner"}, "This page was made by a tiletune built without ",
     "libjs-vega: tables replace the charts."));
   document.getElementById("sections").replaceChildren(...sections.map(sectionElement));
