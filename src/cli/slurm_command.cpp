@@ -184,10 +184,14 @@ Json plan_of(const SlurmArray& array, const Division& division) {
 
 constexpr const char* kPlan = "plan.json";
 
-/// Shards of another division would be neither disjoint nor complete.
+/// Shards of another division would be neither disjoint nor complete, and files of others are not replaced.
 void check_folder(const fs::path& folder, const Json& plan) {
   std::error_code error;
-  if (!fs::exists(folder / kPlan, error)) return;
+  if (!fs::exists(folder / kPlan, error)) {
+    if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return;
+    throw UserError("it exists already, and 'tiletune slurm' did not write it", Where{folder.string(), ""},
+                    "Name another folder with -o FOLDER.");
+  }
   const Json present = read_json(folder / kPlan);
   for (const char* name : {"name", "shards", "configurations", "division"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;
@@ -199,7 +203,7 @@ void check_folder(const fs::path& folder, const Json& plan) {
 }
 
 void write_script(const fs::path& file, const std::string& text) {
-  write_file(file, text);
+  write_file_atomically(file, text);
   fs::permissions(file, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                   fs::perm_options::add);
 }
@@ -212,11 +216,12 @@ void write_array(const SlurmArray& array, const Division& division) {
   if (error)
     throw UserError(fmt::format("the folder cannot be created: {}", error.message()),
                     Where{array.folder.string(), ""}, "Name another folder with -o FOLDER.");
-  write_file(array.folder / "sweep.sbatch", sweep_script(array));
-  write_file(array.folder / "finish.sbatch", finish_script(array));
-  if (array.compile_tasks > 0) write_file(array.folder / "compile.sbatch", compile_script(array));
+  // The plan comes before the scripts: it marks a folder whose files may be replaced.
+  write_file_atomically(array.folder / kPlan, plan.dump(2) + "\n");
+  write_file_atomically(array.folder / "sweep.sbatch", sweep_script(array));
+  write_file_atomically(array.folder / "finish.sbatch", finish_script(array));
+  if (array.compile_tasks > 0) write_file_atomically(array.folder / "compile.sbatch", compile_script(array));
   write_script(array.folder / "submit", submit_script(array));
-  write_file(array.folder / kPlan, plan.dump(2) + "\n");
 }
 
 void submit(const SlurmArray& array) {
@@ -283,13 +288,8 @@ void check(const SlurmCommand& options) {
                     "Write an array for each type, or leave it out.");
   for (const std::string* model : {&options.compile_for, &options.model})
     if (!model->empty()) find_gpu_model(shipped_gpu_models(), *model);
-  const auto is_type = [](const std::string& type) {
-    return std::all_of(type.begin(), type.end(), [](unsigned char c) {
-      return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-    });
-  };
   for (const std::string& type : options.gpu_types)
-    if (!is_type(type) || type.starts_with('.'))
+    if (type != plain_name(type))
       throw UserError(fmt::format("'{}' is not a GPU type", type), Where{"--gpu-type", ""},
                       "To list the types that Slurm knows: sinfo -o %G");
 }
@@ -307,7 +307,7 @@ int run(const SlurmCommand& options) {
                                 counted(configurations, "configuration"), array.shards),
                     Where{"--array", ""}, "Divide the space into fewer shards.");
   const fs::path folder =
-      fs::absolute(options.output.empty() ? fs::path("slurm") / spec.name : options.output)
+      fs::absolute(options.output.empty() ? fs::path("slurm") / plain_name(spec.name) : options.output)
           .lexically_normal();
   std::vector<std::string> types = options.gpu_types;
   if (types.empty()) types = {""};

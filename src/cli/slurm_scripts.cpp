@@ -35,16 +35,6 @@ std::string log_name(const fs::path& file, const std::string& pattern = "") {
   return text + pattern;
 }
 
-std::string job_name(const SlurmArray& array, const char* what) {
-  std::string name = "tiletune-" + array.name + what;
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-  };
-  std::replace_if(
-      name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
-  return name;
-}
-
 std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
   if (array.gpus == 0) return "";
   const std::string type = array.gpu_type.empty() ? "" : array.gpu_type + ":";
@@ -54,7 +44,7 @@ std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
 std::string heading(const SlurmArray& array, const char* what, const std::string& log) {
   std::string text =
       "#!/bin/bash\n# Written by 'tiletune slurm'. Start all jobs with the file 'submit' beside this one.\n";
-  text += option_line("--job-name=" + job_name(array, what));
+  text += option_line("--job-name=" + plain_name("tiletune-" + array.name + what));
   text += option_line("--chdir=" + array.working_folder.string());
   text += option_line("--output=" + log);
   text += "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n";
@@ -121,6 +111,14 @@ std::string array_option(std::uint64_t tasks, std::uint64_t at_once) {
 std::string warning_option() { return option_line(fmt::format("--signal=B:USR1@{}", kWarningSeconds)); }
 
 }  // namespace
+
+std::string plain_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.') c = '_';
+  if (name.starts_with('.') || name.starts_with('-')) name.front() = '_';
+  return name;
+}
 
 fs::path shard_base(const fs::path& folder, std::uint64_t shard) {
   return folder / "shards" / std::to_string(shard);

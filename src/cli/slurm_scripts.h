@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tiletune {
@@ -35,6 +36,10 @@ inline constexpr const char* kTaskBegins = "tiletune slurm: a task begins";
 
 /// Where a shard's files lie, without their endings: FOLDER/shards/N.
 std::filesystem::path shard_base(const std::filesystem::path& folder, std::uint64_t shard);
+
+/// Makes the text a name of a file, folder or job that leads nowhere else: '_' replaces all but letters,
+/// digits, '_', '-' and '.', and also a '.' or '-' at its beginning.
+std::string plain_name(std::string_view text);
 
 /// Scripts of bash. Every word that comes from outside is quoted. Throws UserError for words that no line of
 /// options can hold.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -123,6 +124,40 @@ TEST_F(Slurm, RefusesWhatWouldFailOnEveryNode) {
   EXPECT_FALSE(fs::exists(sandbox_.folder() / "slurm")) << "nothing is written before all is checked";
   for (const char* time : {"5", "5:00", "0:05:00", "2-0", "1-12:30", "1-0:0:1", "UNLIMITED"})
     EXPECT_EQ(slurm({"--nodes", "2", "--time", time, "-o", std::string("of ") + time}).code, 0) << time;
+}
+
+TEST_F(Slurm, TheNameOfAConfigLeadsOutOfNoFolder) {
+  Json config = Json::parse(read_file(config_));
+  const auto write_array_of = [&](const std::string& name) {
+    config["name"] = name;
+    write("named.json", config.dump());
+    return sandbox_.run({"slurm", "named.json"});
+  };
+  for (const auto& [name, folder] : std::map<std::string, std::string>{{"v1.2_x-y", "v1.2_x-y"},
+                                                                       {"../../outside", "_._.._outside"},
+                                                                       {"..", "_."},
+                                                                       {"/outside", "_outside"},
+                                                                       {"-rf\n*", "_rf__"},
+                                                                       {"\xe2\x88\x95", "___"}}) {
+    EXPECT_EQ(write_array_of(name).code, 0) << name;
+    EXPECT_TRUE(fs::exists(sandbox_.folder() / "slurm" / folder / "submit")) << name;
+  }
+  expect_error(write_array_of(std::string(300, 'x')), kUserError, {"slurm/", "-o"});
+}
+
+TEST_F(Slurm, FilesOfOthersAreNotReplaced) {
+  fs::create_directories(sandbox_.folder() / "array");
+  EXPECT_EQ(slurm({"--nodes", "4", "-o", "array"}).code, 0) << "the folder is empty";
+  write("secret", "text");
+  fs::remove(sandbox_.folder() / "array/submit");
+  fs::create_symlink("../secret", sandbox_.folder() / "array/submit");
+  EXPECT_EQ(slurm({"--nodes", "4", "-o", "array"}).code, 0);
+  EXPECT_EQ(file("secret"), "text") << "a link is replaced, not followed";
+  fs::create_directories(sandbox_.folder() / "other");
+  write("other/best.json", "text");
+  expect_error(slurm({"--nodes", "4", "-o", "other"}), kUserError, {"other", "-o"});
+  expect_error(slurm({"--nodes", "4", "-o", "secret"}), kUserError, {"secret", "-o"});
+  EXPECT_EQ(std::distance(fs::directory_iterator(sandbox_.folder() / "other"), {}), 1);
 }
 
 TEST_F(Slurm, AFolderIsOfOneDivision) {
