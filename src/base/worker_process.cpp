@@ -43,6 +43,7 @@ class SpawnActions {
     posix_spawn_file_actions_addopen(&actions_, fd, path, flags, 0);
   }
   void dup2(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void close_from(int lowest) { posix_spawn_file_actions_addclosefrom_np(&actions_, lowest); }
   const posix_spawn_file_actions_t* native() const { return &actions_; }
 
  private:
@@ -225,6 +226,8 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
   actions.dup2(pair[1], kWorkerChannelFd);
   for (std::size_t i = 0; i < copies.size(); ++i)
     actions.dup2(copies[i].number(), kFirstInheritedFd + static_cast<int>(i));
+  // Descriptors that this process was started with are inherited whatever it opens itself.
+  actions.close_from(kFirstInheritedFd + static_cast<int>(copies.size()));
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_of_worker();

@@ -60,6 +60,31 @@ END
   echo "{\"templates\": [\"$1\"], \"problems\": [{\"n\": 1048576}]}" >config.json
 }
 
+# python_reference: a template 'copy' whose reference is the function copy() of the Python code on standard input, and
+# config.json, which sweeps it.
+python_reference() {
+  "${TILETUNE_PYTHON:-python3}" -c 'import numpy' || not_here "Python has no NumPy"
+  echo "$copies" | kernel copy
+  cat >copy/reference.py
+  cat >copy/template.json <<'END'
+{
+  "name": "copy", "summary": "a copy",
+  "operation": {
+    "dimensions": ["n"], "flops": "0", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+    "buffers": [
+      {"name": "in", "type": "f32", "elements": "n", "role": "in"},
+      {"name": "out", "type": "f32", "elements": "n", "role": "out"}
+    ],
+    "reference": {"python": "reference.py", "function": "copy"}
+  },
+  "source": "kernel.cu", "kernel": "k",
+  "parameters": [{"name": "THREADS", "values": [128], "meaning": "threads per block"}],
+  "launch": {"grid": ["ceil_div(n, THREADS)"], "block": ["THREADS"]},
+  "arguments": [{"buffer": "in"}, {"buffer": "out"}, {"scalar": "n", "type": "i32"}]
+}
+END
+}
+
 # sweep ARGUMENT...: compiles config.json for a GPU that is not here, into out.db; what became of it is in $rows.
 sweep() {
   attempt "$TILETUNE" sweep config.json --gpu H100 --db out.db "$@"

@@ -108,6 +108,20 @@ TEST(WorkerProcess, InheritsNoOtherDescriptors) {
   ::close(high);
 }
 
+TEST(WorkerProcess, InheritsNoDescriptorsThatItsParentWasStartedWith) {
+  const int folder = ::open("/", O_RDONLY | O_DIRECTORY);
+  const int low = ::fcntl(folder, F_DUPFD, kFirstInheritedFd + 1);
+  const int high = ::fcntl(folder, F_DUPFD, 900);
+  ASSERT_GE(high, 900);
+  WorkerProcess worker("/bin/sh",
+                       {"-c", "cd /proc/$$/fd; [ -e 4 ] || exit 9; for fd in " + std::to_string(low) + " " +
+                                  std::to_string(high) + "; do [ ! -e $fd ] || exit 8; done; exit 7"},
+                       {folder});
+  EXPECT_FALSE(worker.receive(10s).has_value());
+  EXPECT_EQ(worker.reap().how, "exited with 7");
+  for (const int descriptor : {folder, low, high}) ::close(descriptor);
+}
+
 TEST(WorkerProcess, AWorkerWhoseParentDiedBeforeItStartedEndsAtOnce) {
   for (const bool parent_lives : {true, false}) {
     const pid_t worker = ::fork();
