@@ -333,6 +333,9 @@ std::vector<sock_filter> system_call_filter(const Confinement& reach) {
     filter.refuse(SYS_memfd_create, EPERM);
     filter.refuse(kMemfdSecret, EPERM);
     filter.refuse_where(SYS_prctl, 0, {PR_SET_PDEATHSIG});
+    // RLIMIT_FSIZE does not bound what is allocated beyond a file's end, which file systems also do by ioctl.
+    filter.refuse(SYS_fallocate, EOPNOTSUPP);
+    filter.refuse_unless(SYS_ioctl, 1, {TCGETS, FIOCLEX, FIONCLEX, FIONBIO, FIONREAD});
   }
   // abort() signals its own process.
   filter.refuse_unless(SYS_tgkill, 0, {own_process});

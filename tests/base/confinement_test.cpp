@@ -197,6 +197,32 @@ TEST_F(ConfinementTest, AProgramHasNoCapabilityNoFilesInMemoryAndEndsWithItsPare
   EXPECT_EQ(error_of([] { return ::syscall(SYS_memfd_create, "x", 0) >= 0; }), 0);
 }
 
+TEST_F(ConfinementTest, AProgramAllocatesNothingBeyondTheEndsOfFiles) {
+  /// FS_IOC_RESVSP takes this, and allocates as fallocate() does.
+  struct Space {
+    std::int16_t kind, whence;
+    std::int64_t start, bytes;
+    std::int32_t unused[6];
+  };
+  const auto allocates = [&] {
+    const int file = ::open(place("writable").c_str(), O_RDWR);
+    return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, 1 << 20) == 0;
+  };
+  const auto reserves = [&] {
+    const int file = ::open(place("writable").c_str(), O_RDWR);
+    const Space space{0, SEEK_SET, 0, 1 << 20, {}};
+    return ::ioctl(file, _IOW('X', 40, Space), &space) == 0;
+  };
+  EXPECT_EQ(error_of(allocates, false, true), EOPNOTSUPP);
+  EXPECT_EQ(error_of(reserves, false, true), EPERM);
+  EXPECT_EQ(error_of([&] { return ::ioctl(::open(place("readable").c_str(), O_RDONLY), FIOCLEX) == 0; },
+                     false, true),
+            0);
+  struct stat status {};
+  ASSERT_EQ(::stat(place("writable").c_str(), &status), 0);
+  EXPECT_LT(status.st_blocks * 512, 1 << 20);
+}
+
 TEST_F(ConfinementTest, ThreadsStartAndAbortStillEndsTheProcess) {
   EXPECT_EQ(error_of([] {
               bool ran = false;
