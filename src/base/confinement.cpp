@@ -173,6 +173,8 @@ constexpr std::array kForbidden{
     long{SYS_semop},
     long{SYS_semtimedop},
     long{SYS_semctl},
+    long{SYS_mq_open},
+    long{SYS_mq_unlink},
     // the system
     long{SYS_bpf},
     long{SYS_unshare},

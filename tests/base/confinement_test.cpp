@@ -119,6 +119,9 @@ TEST_F(ConfinementTest, OtherProcessesAreNeitherSlowedNorSentMemory) {
   EXPECT_EQ(error_of([] { return ::shmget(IPC_PRIVATE, 4096, 0600) >= 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::msgget(IPC_PRIVATE, 0600) >= 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::semget(IPC_PRIVATE, 1, 0600) >= 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_mq_open, "queue", O_CREAT | O_RDWR, 0600, nullptr) >= 0; }),
+            EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_mq_unlink, "queue") == 0; }), EPERM);
 }
 
 TEST_F(ConfinementTest, FlagsOfFilesStayAsTheyAre) {
