@@ -287,7 +287,9 @@ namespace detail {
 inline constexpr double kNever = 1e100;
 
 constexpr double size(long long n) { return static_cast<double>(n); }
-constexpr double number(Integer a) { return a.known && a.value >= 0 ? static_cast<double>(a.value) : kNever; }
+constexpr double number(Value a) {
+  return a.kind == Value::integer && a.whole >= 0 ? static_cast<double>(a.whole) : kNever;
+}
 constexpr double shorter_than_never(double time_us) { return time_us < kNever ? time_us : kNever; }
 
 // The predicted time of each entry's kernel in us. n: the sizes; waves: how often each launch fills the GPU.

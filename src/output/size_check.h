@@ -8,12 +8,12 @@
 namespace tiletune {
 
 /// The C++ expression that computes a condition over dimensions (space/expression.h) with the functions of
-/// kSizeCheck, from an array `n` of their sizes in this order. None for what has none: numbers that are no
-/// integers, texts, functions that the header lacks, names that are no dimensions.
+/// kSizeCheck, from an array `n` of their sizes in this order. None for what has none: functions and
+/// operators that the header lacks, names that are not dimensions.
 std::optional<std::string> cpp_condition(const std::string& condition,
                                          const std::vector<std::string>& dimensions);
 
-/// The same of a whole number, such as ceil_div(M, 128): an expression of the type Integer.
+/// The C++ expression of the type Value that computes a number, such as ceil_div(M, 128).
 std::optional<std::string> cpp_number(const std::string& expression,
                                       const std::vector<std::string>& dimensions);
 

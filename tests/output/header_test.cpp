@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "output/export.h"
 #include "output/header_lookup.h"
+#include "output/size_check.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
 
@@ -457,13 +458,13 @@ TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "tuned.h") << header_of(
       folder.path(),
-      {softmax("8192x4096", "old", ""), softmax("8192x4096", "fractions", R"(["columns / 3 > 1.5"])"),
+      {softmax("8192x4096", "old", ""), softmax("8192x4096", "powers", R"(["columns ** 2 > 1.5"])"),
        softmax("8192x4096", "long", R"(["columns > 1", null])"),
        softmax("8192x4096", "hostile", R"x(["1 }; #error", "columns) || (1", "depth > 0", 7])x"),
        softmax("8192x4096", "vectors", R"({"not": "a list"})")});
   const std::string main = std::string(kSoftmaxQuery) + R"(
 int main() {
-  const char* const all[] = {"in=old", "in=fractions", "in=long", "in=hostile", ""};
+  const char* const all[] = {"in=old", "in=powers", "in=long", "in=hostile", ""};
   for (const char* options : all) {
     show(softmax(8192, 4095), options);
     show(softmax(8192, 4096), options);
@@ -579,10 +580,37 @@ TEST(Header, ConditionsComputeAsTheLanguageDoes) {
                               "rows != columns and rows >= 7",
                               "bool(rows) == true",
                               "rows * columns + 1 == 85",
-                              "+rows == 7"};
-  const char* const fail[] = {"rows // (columns - 12) == 0", "rows * 9223372036854775807 > 0",
-                              "rows % (columns - 12) == 0 or true", "rows > 7",
-                              "columns + 9223372036854775807 > 0"};
+                              "+rows == 7",
+                              "columns / rows > 1.7",
+                              "rows * 0.1 != 0.7",
+                              "columns * 0.5 % 4 == 2",
+                              "-rows // 2.0 == -4",
+                              "-rows % 2.5 == 0.5",
+                              "rows % -2.5 == -0.5",
+                              "rows + 9007199254740986 > 9007199254740992.0",
+                              "rows < 7.5 < columns - 0.5",
+                              "min(rows, 7.5) == 7 and max(rows, 7.5) == 7.5",
+                              "int(columns / 5) == 2 and int(-columns / 5) == -2",
+                              "float(rows) == 7 and rows / 2 in (3, 3.5)",
+                              "abs(rows - 9.5) == 2.5 and abs(-rows) == 7",
+                              "'a' == ('a' if rows < 9 else 'b')",
+                              "('a' if rows > 9 else 'b') > 'a'",
+                              "'a' != rows",
+                              "gcd(columns, rows + 1, 6) == 2",
+                              "is_pow2(rows + 1)",
+                              "-9223372036854775802 + 1 - rows < 0"};
+  const char* const fail[] = {"rows // (columns - 12) == 0",
+                              "rows * 9223372036854775807 > 0",
+                              "rows % (columns - 12) == 0 or true",
+                              "rows > 7",
+                              "columns + 9223372036854775807 > 0",
+                              "rows / (columns - 12) > 0",
+                              "rows // (columns - 12.0) > 0",
+                              "rows * 1e308 > 0",
+                              "int(rows * 1e30) > 0",
+                              "'a' > rows",
+                              "'a' + rows > 0 or true",
+                              "-9223372036854775803 - rows < 0"};
   std::vector<Trial> rows;
   std::string main = kSoftmaxQuery;
   main += "int main() {\n";
@@ -592,6 +620,7 @@ TEST(Header, ConditionsComputeAsTheLanguageDoes) {
     rows.push_back(softmax("8192x4096", name, "[\"" + std::string(condition) + "\"]"));
     main += "  show(softmax(7, 12), \"in=" + name + "\");\n";
     expected += holds ? "8192x4096: hold\n" : "none: refused\n";
+    EXPECT_EQ(satisfy({7, 12}, rows.back().size_conditions, {"rows", "columns"}), holds) << condition;
   };
   for (const char* condition : hold) add(condition, true);
   for (const char* condition : fail) add(condition, false);
