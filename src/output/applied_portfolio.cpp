@@ -217,14 +217,14 @@ std::string list_of(const std::set<std::string>& texts) {
 }  // namespace
 
 std::optional<std::size_t> ExportedPortfolio::choice(const std::vector<std::int64_t>& sizes) const {
-  const auto may_run = [&](std::size_t kernel) {
-    return satisfy(sizes, kernels[kernel].size_conditions, dimensions).value_or(true);
+  const auto allowed = [&](std::size_t kernel) {
+    return satisfy(sizes, kernels[kernel].size_conditions, dimensions);
   };
   const auto recorded = tuned.find(sizes);
-  if (recorded != tuned.end() && may_run(recorded->second)) return recorded->second;
+  if (recorded != tuned.end() && allowed(recorded->second) != false) return recorded->second;
   FastestKernel fastest;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (may_run(i))
+    if (allowed(i) == true)
       fastest.consider(i, models[i].time_us(sizes, waves_at(sizes, kernels[i].waves, dimensions)));
   }
   return fastest.kernel();

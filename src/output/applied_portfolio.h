@@ -28,8 +28,8 @@ struct ExportedPortfolio {
   std::vector<TimeModel> models;                           ///< of these
   std::map<std::vector<std::int64_t>, std::size_t> tuned;  ///< by sizes, the fastest kernel's place
 
-  /// Of the kernels whose conditions hold, or are not known: the one that was the fastest on these sizes, or
-  /// else the one with the shortest predicted time. None where none holds.
+  /// The kernel that was the fastest on these sizes, unless its conditions are violated; or else, of those
+  /// whose conditions hold, the one with the shortest predicted time. None where none holds.
   std::optional<std::size_t> choice(const std::vector<std::int64_t>& sizes) const;
 };
 

@@ -131,7 +131,7 @@ bool beta_is_zero(const std::string& scalars) {
 /// What must hold of other sizes than an entry's.
 struct SizeConditions {
   std::vector<std::string> texts;
-  std::string function;  ///< that computes it in C++; empty where it is not known or cannot be computed
+  std::string function;  ///< that computes it in C++; empty where nothing is known of it
 };
 
 /// The names of the sizes that a problem's label lists; leading dimensions stand behind them.
@@ -152,33 +152,32 @@ class SizeChecks {
     SizeConditions conditions;
     const Json list = parsed_cell(trial.size_conditions);
     const std::vector<std::string> names = dimension_names(trial);
-    bool is_known = list.is_array() && !names.empty();
-    std::string body;
     if (!list.is_array()) return conditions;
+    std::vector<std::string> known;
+    bool all_known = !names.empty();
     for (const Json& condition : list) {
-      if (!condition.is_string()) {
-        is_known = false;
-        continue;
-      }
-      if (holds_always(condition.get<std::string>(), names)) continue;
-      conditions.texts.push_back(condition.get<std::string>());
-      const auto cpp = cpp_condition(conditions.texts.back(), names);
-      is_known = is_known && cpp.has_value();
-      body += fmt::format("{}{}", body.empty() ? "" : " &&\n         ", cpp.value_or(""));
+      const std::string text = condition.is_string() ? condition.get<std::string>() : "";
+      if (holds_always(text, names)) continue;
+      if (!text.empty()) conditions.texts.push_back(text);
+      const auto cpp = cpp_condition(text, names);
+      if (cpp) known.push_back(*cpp);
+      all_known = all_known && cpp.has_value();
     }
-    if (is_known) conditions.function = function_of(body);
+    if (all_known || !known.empty()) conditions.function = function_of(known, all_known);
     return conditions;
   }
 
   const std::string& text() const { return text_; }
 
  private:
-  std::string function_of(const std::string& body) {
-    const auto [found, is_new] = names_.try_emplace(body, fmt::format("allows{}", names_.size()));
+  std::string function_of(const std::vector<std::string>& known, bool all_known) {
+    std::string body = all_known ? "Constraints::hold" : "Constraints::not_known";
+    if (!known.empty()) body = join(known, " &&\n         ") + " ? " + body + " : Constraints::refused";
+    const auto [found, is_new] = names_.try_emplace(body, fmt::format("constraints{}", names_.size()));
     if (is_new) {
-      const bool reads_sizes = body.find("n[") != std::string::npos;
-      text_ += fmt::format("constexpr bool {}(const long long*{}) {{\n  return {};\n}}\n", found->second,
-                           reads_sizes ? " n" : "", body.empty() ? "true" : body);
+      text_ +=
+          fmt::format("constexpr Constraints {}([[maybe_unused]] const long long* n) {{\n  return {};\n}}\n",
+                      found->second, body);
     }
     return found->second;
   }
@@ -384,9 +383,8 @@ class ChoiceTables {
     if (by_waves)
       body = fmt::format("  const double waves[] = {{{}}};\n", join(waves, ",\n                          "));
     body += fmt::format("  return shorter_than_never({});\n", sum_text(model));
-    const bool reads_sizes = body.find("n[") != std::string::npos;
-    functions_ += fmt::format("constexpr double time_us{}(const long long*{}) {{\n{}}}\n", times_.size(),
-                              reads_sizes ? " n" : "", body);
+    functions_ += fmt::format("constexpr double time_us{}([[maybe_unused]] const long long* n) {{\n{}}}\n",
+                              times_.size(), body);
     times_.push_back(fmt::format("    detail::time_us{},\n", times_.size()));
   }
 

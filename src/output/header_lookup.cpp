@@ -7,6 +7,11 @@ const char* const kHeaderSizes =
     "inline constexpr int kMostSizes = ";
 
 const char* const kHeaderTypes = R"(
+// Whether a kernel may be launched for sizes. Recorded: the entry was measured on this problem. Hold: all conditions of its entry hold for
+// them. Not known: no condition is known to be violated, but one was not recorded or cannot be expressed in C++, or the query
+// has no sizes. Refused: a condition is violated.
+enum class Constraints { recorded, hold, not_known, refused };
+
 struct Parameter {
   const char* name;
   const char* value;  // as it is written in C++ source
@@ -38,7 +43,7 @@ struct Entry {
   double expected_us;
   const char* size_conditions;  // what must hold of other sizes: "columns % 4 == 0; rows < 65536"; "": nothing is known
                                 // or nothing must
-  bool (*allows)(const long long* sizes);  // whether that holds; null: not known
+  Constraints (*constraints_at)(const long long* sizes);  // whether that holds; null: not known
 };
 )";
 
@@ -71,12 +76,6 @@ constexpr const char* text(ProblemMatch match) {
   return "for no problem";
 }
 
-// Whether the kernel may be launched for the sizes of the query. Recorded: it was, for this very problem. Hold: the
-// template's constraints hold for them, and the kernel compiled for the entry is the one they take. Not known: nothing tells
-// (no sizes were asked for, the entry was recorded without its constraints, or they cannot be expressed in C++): check them
-// before you use it. Refused: there are entries, and none of them may be launched for these sizes.
-enum class Constraints { recorded, hold, not_known, refused };
-
 constexpr const char* text(Constraints constraints) {
   switch (constraints) {
     case Constraints::recorded: return "recorded for these sizes";
@@ -99,6 +98,7 @@ struct Query {
   const char* element_types = "f32";
   const char* kernel_template = "";  // "": any that does the operation
   const char* scalars = "";          // "eps=1e-05"; "": any, of the newest sweep where entries differ in nothing else
+  bool accept_unknown = false;       // whether an entry may be found whose constraints are not known for the sizes
 };
 
 struct Found {
@@ -194,8 +194,15 @@ constexpr ProblemMatch match(const Entry& entry, const Query& query) {
 
 constexpr Constraints constraints(const Entry& entry, const Query& query) {
   if (match(entry, query) == ProblemMatch::exact) return Constraints::recorded;
-  if (query.sizes[0] == 0 || entry.allows == nullptr) return Constraints::not_known;
-  return entry.allows(query.sizes) ? Constraints::hold : Constraints::refused;
+  if (query.sizes[0] == 0 || entry.constraints_at == nullptr) return Constraints::not_known;
+  return entry.constraints_at(query.sizes);
+}
+
+// Without sizes there is nothing to launch yet.
+constexpr bool is_allowed(const Entry& entry, const Query& query) {
+  const Constraints known = constraints(entry, query);
+  if (known == Constraints::not_known) return query.accept_unknown || query.sizes[0] == 0;
+  return known != Constraints::refused;
 }
 
 // Scalars of the class wanted before others, then the very problem, then one whose constraints are known to hold, then the
@@ -229,8 +236,7 @@ constexpr bool does(const Entry& entry, const Query& query) {
 constexpr const Entry* best(GpuMatch level, const Query& query) {
   const Entry* best = nullptr;
   for (const Entry& entry : kEntries) {
-    const bool fits = does(entry, query) && is_on(level, entry, query) &&
-                      constraints(entry, query) != Constraints::refused;
+    const bool fits = does(entry, query) && is_on(level, entry, query) && is_allowed(entry, query);
     if (fits && (best == nullptr || goes_before(entry, *best, query))) best = &entry;
   }
   return best;
@@ -248,7 +254,9 @@ constexpr Found found(const Entry& entry, GpuMatch level, const Query& query) {
 constexpr Found nothing(const Query& query) {
   Found found;
   for (const Entry& entry : kEntries) {
-    if (does(entry, query)) found.constraints = Constraints::refused;
+    if (!does(entry, query)) continue;
+    found.constraints = constraints(entry, query);
+    if (found.constraints == Constraints::not_known) break;
   }
   return found;
 }
@@ -256,8 +264,9 @@ constexpr Found nothing(const Query& query) {
 }  // namespace detail
 
 // Of the first of these that has any entry of the operation and element types that may be launched: this very GPU (by its
-// UUID), its model, its compute capability, any GPU. There, the entry of the problem or of the nearest one. An entry whose
-// constraints do not hold for other sizes than its own is never the answer: see Constraints.
+// UUID), its model, its compute capability, any GPU. There, the entry of the problem or of the nearest one. Where the query has
+// sizes, an entry is the answer only if they were recorded or its constraints hold for them, or are not known and the query
+// accepts that. Without an answer, constraints is not_known where accept_unknown would give one.
 constexpr Found find(const Query& query) {
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
                                   GpuMatch::any};
@@ -299,8 +308,7 @@ const char* const kHeaderChoice = R"(
 namespace detail {
 
 constexpr bool fits(const Entry& entry, GpuMatch level, const Query& query, bool same_scalars_class) {
-  return does(entry, query) && is_on(level, entry, query) && constraints(entry, query) != Constraints::refused &&
-         (entry.beta_is_zero == query.beta_is_zero) == same_scalars_class;
+  return does(entry, query) && is_on(level, entry, query) && (entry.beta_is_zero == query.beta_is_zero) == same_scalars_class;
 }
 
 struct Chosen {
@@ -311,12 +319,14 @@ struct Chosen {
 constexpr Chosen fastest(const Portfolio& portfolio, GpuMatch level, const Query& query, bool same_scalars_class) {
   for (int i = portfolio.first_tuned; i < portfolio.last_tuned; ++i) {
     const Entry& entry = kEntries[kTuned[i].entry];
-    if (same_sizes(kTuned[i].sizes, query.sizes) && fits(entry, level, query, same_scalars_class)) return {&entry, true};
+    if (same_sizes(kTuned[i].sizes, query.sizes) && fits(entry, level, query, same_scalars_class) &&
+        constraints(entry, query) != Constraints::refused)
+      return {&entry, true};
   }
   const Entry* best = nullptr;
   double best_us = 0;
   for (int i = portfolio.first; i < portfolio.last; ++i) {
-    if (!fits(kEntries[i], level, query, same_scalars_class)) continue;
+    if (!fits(kEntries[i], level, query, same_scalars_class) || !is_allowed(kEntries[i], query)) continue;
     const double time_us = kTimes[i] == nullptr ? kNever : kTimes[i](query.sizes);
     if (best != nullptr && time_us >= best_us) continue;
     best = &kEntries[i];
@@ -338,9 +348,9 @@ constexpr Chosen chosen(GpuMatch level, const Query& query) {
 
 }  // namespace detail
 
-// Of the portfolio's entries whose constraints are not known to be violated, the one that was the fastest on these sizes, or
-// else the one with the shortest predicted time. Looks for GPUs in the same order as find(), and falls back to find() where
-// the query has no sizes. Entry::expected_us is the time on the entry's own problem.
+// The portfolio's entry that was the fastest on these sizes, or else, of those that find() may answer with, the one with the
+// shortest predicted time. Looks for GPUs in the same order as find(), and falls back to find() where the query has no sizes.
+// Entry::expected_us is the time on the entry's own problem.
 constexpr Found choose(const Query& query) {
   if (query.sizes[0] == 0) return find(query);
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,

@@ -102,6 +102,7 @@ constexpr Query query(long long m, long long n, long long k, const char* gpu, co
   query.gpu = gpu;
   query.uuid = uuid;
   query.compute_capability = cc;
+  query.accept_unknown = true;
   return query;
 }
 static_assert(find(query(512, 512, 512, "H200", "", 0)).problem == ProblemMatch::exact, "at compile time");
@@ -221,6 +222,7 @@ constexpr const unsigned* grid(const char* gpu, long long size) {
   Query query;
   query.gpu = gpu;
   query.sizes[0] = query.sizes[1] = query.sizes[2] = size;
+  query.accept_unknown = true;
   return find(query).grid;
 }
 static_assert(grid("H200", 512)[0] == 8 && grid("H200", 512)[1] == 4, "its own problem");
@@ -454,7 +456,18 @@ TEST(Header, AWinnerWithSeveralLaunchesIsLeftOutAndTold) {
   EXPECT_NE(notes[0].find("split at 1024x1024x1024"), std::string::npos) << notes[0];
 }
 
-TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {
+/// Prints what is found without and with `accept_unknown`.
+constexpr const char* kAcceptOrNot = R"(
+static void show_both(long long rows, long long columns, const char* options) {
+  for (const bool accept_unknown : {false, true}) {
+    Query query = softmax(rows, columns);
+    query.accept_unknown = accept_unknown;
+    show(query, options);
+  }
+}
+)";
+
+TEST(Header, AnEntryWhoseConstraintsAreNotKnownIsFoundOnlyWhenTheQueryAcceptsIt) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "tuned.h") << header_of(
       folder.path(),
@@ -462,18 +475,36 @@ TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {
        softmax("8192x4096", "long", R"(["columns > 1", null])"),
        softmax("8192x4096", "hostile", R"x(["1 }; #error", "columns) || (1", "depth > 0", 7])x"),
        softmax("8192x4096", "vectors", R"({"not": "a list"})")});
-  const std::string main = std::string(kSoftmaxQuery) + R"(
+  const std::string main = std::string(kSoftmaxQuery) + kAcceptOrNot + R"(
 int main() {
   const char* const all[] = {"in=old", "in=powers", "in=long", "in=hostile", ""};
   for (const char* options : all) {
-    show(softmax(8192, 4095), options);
+    show_both(8192, 4095, options);
     show(softmax(8192, 4096), options);
   }
 }
 )";
   std::string expected;
-  for (int i = 0; i < 5; ++i) expected += "8192x4096: not known\n8192x4096: recorded\n";
+  for (int i = 0; i < 5; ++i) expected += "none: not known\n8192x4096: not known\n8192x4096: recorded\n";
   EXPECT_EQ(output_of(folder.path(), "g++", main), expected);
+}
+
+TEST(Header, AViolatedConditionRefusesWhateverElseIsNotKnown) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h") << header_of(
+      folder.path(),
+      {softmax("8192x4096", "long", R"([null, "columns % 4 == 0"])"),
+       softmax("8192x4096", "powers", R"(["columns % 4 == 0", "columns ** 2 > 1.5", "rows > 0"])")});
+  const std::string main = std::string(kSoftmaxQuery) + kAcceptOrNot + R"(
+int main() {
+  for (const char* options : {"in=long", "in=powers"}) {
+    show_both(8192, 4095, options);
+    show_both(8192, 4092, options);
+  }
+}
+)";
+  const std::string each = "none: refused\nnone: refused\nnone: not known\n8192x4096: not known\n";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), each + each);
 }
 
 TEST(Header, ConstraintsThatHoldGoBeforeNearerOnesThatAreNotKnown) {
