@@ -15,7 +15,6 @@ namespace {
 
 // CUDA C++ Programming Guide, Technical Specifications per Compute Capability; the same for all of them.
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
-constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
 /// A larger cluster needs an attribute of the function, which is not set: not every GPU can run it.
 constexpr std::int64_t kMostBlocksPerCluster = 8;
 constexpr std::int64_t kMostLocalBytes = std::int64_t{512} << 10;  // per thread

@@ -23,6 +23,9 @@ struct Dim3 {
   bool operator==(const Dim3&) const = default;
 };
 
+/// CUDA C++ Programming Guide, Technical Specifications per Compute Capability: the same for all of them.
+inline constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
+
 struct ComputeCapability {
   int major = 0, minor = 0;
   auto operator<=>(const ComputeCapability&) const = default;

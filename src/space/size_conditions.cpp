@@ -239,6 +239,15 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
     for (const ExprText& argument : launch.template_arguments) add_fixed(argument, scope.symbols());
     for (const ExprText& threads : launch.block) add_fixed(threads, scope.launch_symbols());
     add_fixed(launch.dynamic_shared_bytes, scope.launch_symbols());
+    add_fixed(launch.when, scope.launch_symbols());
+    add_limit(launch.grid[0], {1, static_cast<double>(kLargestGrid.x)}, launch);
+    add_limit(launch.grid[1], {1, static_cast<double>(kLargestGrid.y)}, launch);
+    add_limit(launch.grid[2], {1, static_cast<double>(kLargestGrid.z)}, launch);
+    for (const Argument& argument : launch.arguments) {
+      if (argument.kind != Argument::Kind::scalar || argument.is_rank) continue;
+      add_limit(argument.value.text.empty() ? ExprText{argument.name, argument.value.where} : argument.value,
+                range_of(argument.type), launch);
+    }
     Grid& grid = grids_.emplace_back();
     grid.product.op = Op::multiply;
     grid.product.operands.emplace_back().constant = std::int64_t{1};
@@ -267,6 +276,23 @@ void SizeConditions::add_fixed(const ExprText& text, const SymbolTable& symbols)
   if (reads_sizes(node)) fixed_.push_back({std::move(node), Program(text, symbols)});
 }
 
+void SizeConditions::add_limit(const ExprText& text, const TypeRange& range, const Launch& launch) {
+  if (text.text.empty()) return;
+  const SyntaxNode value = parse(text, scope_.launch_symbols());
+  if (!reads_sizes(value)) return;
+  constexpr double kMostOfIntegers = 0x1p63;  // an end beyond 64-bit integers limits nothing
+  const bool is_size = value.op == Op::load && static_cast<std::size_t>(value.slot) < sizes_.size();
+  const std::string bare = fmt::format("({})", text.text);
+  std::string limit = bare;
+  if (range.lowest > (is_size ? 1 : -kMostOfIntegers))
+    limit = fmt::format("{} <= {}", static_cast<std::int64_t>(range.lowest), limit);
+  if (range.highest < kMostOfIntegers)
+    limit += fmt::format(" <= {}", static_cast<std::int64_t>(range.highest));
+  if (limit == bare) return;
+  if (!launch.when.text.empty()) limit = fmt::format("{} if ({}) else true", limit, launch.when.text);
+  constraints_.push_back(parse({limit, text.where}, scope_.launch_symbols()));
+}
+
 std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindings) const {
   std::vector<std::optional<std::string>> conditions;
   if (constraints_.empty() && fixed_.empty()) return conditions;
@@ -274,7 +300,9 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindi
   for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
   const auto add = [&](const auto& make) {
     try {
-      if (std::optional<std::string> condition = make()) conditions.push_back(std::move(condition));
+      std::optional<std::string> condition = make();
+      const bool is_new = std::find(conditions.begin(), conditions.end(), condition) == conditions.end();
+      if (condition && is_new) conditions.push_back(std::move(condition));
     } catch (const TooLong&) {
       conditions.emplace_back(std::nullopt);
     }

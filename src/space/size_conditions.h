@@ -19,9 +19,10 @@ class SizeConditions {
   SizeConditions(const TemplateSpec& spec, const Problem& problem, const Scope& scope);
 
   /// The conditions under which a configuration's kernel may be launched for other sizes too, with dense
-  /// matrices: its constraints, and that whatever is compiled into the kernel, its block and its shared
-  /// memory stay the same. Expressions over the dimensions alone: "columns % 4 == 0". None for one that would
-  /// be too long to write down. `slots` hold the configuration's parameters and derived values.
+  /// matrices: its constraints hold, CUDA takes the grid, scalar arguments fit in their types, and whatever
+  /// is compiled into the kernel, its block and its shared memory stay the same. Expressions over the
+  /// dimensions alone: "columns % 4 == 0". None for one that would be too long to write down. `slots` hold
+  /// the configuration's parameters and derived values.
   std::vector<std::optional<std::string>> of(const Bindings& bindings) const;
 
   /// By launch of the template. A grid with unlimited multiprocessors has a thread block for each tile.
@@ -44,12 +45,14 @@ class SizeConditions {
   /// Values for a problem with more tiles than any GPU has multiprocessors.
   std::vector<Scalar> with_large_sizes(const Bindings& bindings) const;
   void add_fixed(const ExprText& text, const SymbolTable& symbols);
+  /// Adds the constraint that what a launch evaluates lies between both ends.
+  void add_limit(const ExprText& text, const TypeRange& range, const Launch& launch);
 
   const Scope& scope_;
   std::size_t dimensions_;
   std::vector<std::string> sizes_;  ///< by slot: the dimension that a size or a leading dimension is
   std::vector<std::optional<SyntaxNode>> derived_;  ///< those that depend on sizes
-  std::vector<SyntaxNode> constraints_;             ///< the same
+  std::vector<SyntaxNode> constraints_;             ///< the same; and limits of CUDA and of argument types
   std::vector<Fixed> fixed_;                        ///< the same: what must not change
   std::vector<Grid> grids_;                         ///< by launch
 };

@@ -92,5 +92,21 @@ TEST(HeaderSizes, AKernelIsFoundExactlyWhereItsConstraintsHold) {
   EXPECT_GT(kernels, 100U);
 }
 
+/// The README's kernel, whose grid has a row of blocks for each BY rows of C.
+TEST(HeaderSizes, NoKernelIsFoundWhoseGridCudaRefuses) {
+  if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
+  const Sandbox sandbox;
+  const auto sweep = [&](const std::string& problem) {
+    return sandbox.run({"sweep", TILETUNE_SOURCE_DIR "/docs/examples/my_gemm.json", "--gpu", "H100",
+                        "--problem", problem, "--db", "rows.db", "--budget", "1", "-j", "1"});
+  };
+  ASSERT_EQ(sweep("1000x77x513").code, 0);
+  exported(sandbox);
+  EXPECT_EQ(found(sandbox, {{3000000, 64, 16}}, "H100 SXM", "f32"), std::vector<std::string>{"refused"});
+  EXPECT_NE(found(sandbox, {{65535, 64, 16}}, "H100 SXM", "f32"), std::vector<std::string>{"refused"});
+  const Finished refused = sweep("3000000x64x16");
+  EXPECT_TRUE(carries(refused.out + refused.err, {"grid.y", "65535"})) << refused.out << refused.err;
+}
+
 }  // namespace header_sizes_test
 }  // namespace tiletune

@@ -19,7 +19,7 @@ Conditions conditions(const TemplateSpec& spec, std::vector<Value> values) {
 SpecBuilder builder() {
   SpecBuilder builder;
   builder.integers("VEC", {1, 4}).parameter("LOADER", {std::string("plain"), std::string("async")});
-  builder.spec().launches[0].grid = {text("M"), {}, {}};
+  builder.spec().launches[0].grid = {text("1"), {}, {}};
   builder.spec().launches[0].block = {text("32 * VEC"), {}, {}};
   return builder;
 }
@@ -59,6 +59,43 @@ TEST(SizeConditions, WhatIsCompiledIntoTheKernelMustNotChange) {
   kernel.spec().launches[0].dynamic_shared_bytes = text("min(K, 64) * VEC");
   EXPECT_EQ(conditions(kernel, kVectors),
             (Conditions{"((M % 128) != 0) == false", "(min(K, 64) * 4) == 256"}));
+}
+
+TEST(SizeConditions, CudaTakesTheGrid) {
+  SpecBuilder kernel = builder();
+  kernel.spec().launches[0].grid = {text("ceil_div(N, 32)"), text("M"), text("VEC")};
+  EXPECT_EQ(conditions(kernel, kVectors), (Conditions{"1 <= ceil_div(N, 32) <= 2147483647", "M <= 65535"}));
+}
+
+TEST(SizeConditions, ScalarArgumentsFitInTheirTypes) {
+  SpecBuilder kernel = builder();
+  using enum ElementType;
+  const auto add = [&](const std::string& name, ElementType type, const std::string& value) {
+    kernel.spec().launches[0].arguments.push_back({Argument::Kind::scalar, name, type, text(value)});
+  };
+  add("M", i32, "");
+  add("rows", i32, "M");
+  add("difference", i16, "M - N");
+  add("unsigned", u8, "K // 4");
+  add("product", i64, "M * N * K");
+  add("half", f16, "K");
+  add("constant", i32, "VEC");
+  EXPECT_EQ(conditions(kernel, kVectors), (Conditions{"M <= 2147483647", "(-32768) <= (M - N) <= 32767",
+                                                      "0 <= (K // 4) <= 255", "K <= 65504"}));
+}
+
+TEST(SizeConditions, ALaunchThatIsLeftOutHasNoLimits) {
+  SpecBuilder kernel = builder();
+  kernel.spec().launches.push_back(kernel.spec().launches[0]);
+  kernel.spec().launches[0].grid = {text("1"), {}, {}};
+  kernel.spec().launches[1].grid = {text("1"), text("M"), {}};
+  kernel.spec().launches[1].when = text("LOADER == 'async'");
+  EXPECT_EQ(conditions(kernel, kScalars), Conditions{});
+  EXPECT_EQ(conditions(kernel, kVectors), Conditions{"M <= 65535"});
+  kernel.spec().launches[1].when = text("M > 128");
+  EXPECT_EQ(conditions(kernel, kVectors),
+            (Conditions{"(M <= 65535) if (M > 128) else true", "(M > 128) == true"}))
+      << "the same launches take place";
 }
 
 TEST(SizeConditions, NoneStandsForWhatIsTooLong) {
