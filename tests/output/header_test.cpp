@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -75,6 +76,9 @@ std::string printed(const std::filesystem::path& folder, const std::string& argu
 bool has(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
 }
+
+/// Those that are installed are tried.
+const std::vector<std::string> kCompilers{"g++", "clang++", "clang++-16"};
 
 /// What a program that includes the header prints; it must not draw a warning.
 std::string output_of(const std::filesystem::path& folder, const std::string& compiler,
@@ -147,7 +151,7 @@ TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
       "none: nothing that may be used was tuned for this operation, these element types and this template, "
       "for no problem\n"
       "0 1\n";
-  for (const char* compiler : {"g++", "clang++"}) {
+  for (const std::string& compiler : kCompilers) {
     if (!has(compiler)) continue;
     EXPECT_EQ(output_of(folder.path(), compiler, kMain), expected);
   }
@@ -362,7 +366,7 @@ int main() {
   show({});
 }
 )";
-  for (const char* compiler : {"g++", "clang++"}) {
+  for (const std::string& compiler : kCompilers) {
     if (!has(compiler)) continue;
     EXPECT_EQ(output_of(folder.path(), compiler, main),
               "8192x4096: recorded\n8192x4096: hold\n8192x1000: hold\n64x4096: hold\n8192x4096: hold\n"
@@ -563,7 +567,7 @@ int main() {
 }
 )";
   const std::string nearest = " for the nearest problem of this shape class, 1\n";
-  for (const char* compiler : {"g++", "clang++"}) {
+  for (const std::string& compiler : kCompilers) {
     if (!has(compiler)) continue;
     EXPECT_EQ(output_of(folder.path(), compiler, main),
               "8x64x56x56x64 for this problem, 0\n8x64x56x56x64" + nearest + "8x64x56x56x48" + nearest +
