@@ -77,7 +77,7 @@ bool has(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-/// Those that are installed are tried.
+/// Each installed one is tried.
 const std::vector<std::string> kCompilers{"g++", "clang++", "clang++-16"};
 
 /// What a program that includes the header prints; it must not draw a warning.
