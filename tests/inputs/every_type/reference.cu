@@ -1,8 +1,12 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
 template <typename T>
 __device__ void reverse(const T* in, T* out, int count, int i) { out[count - 1 - i] = in[i]; }
 
-extern "C" __global__ void every_type_reference(int count, signed char, unsigned short, unsigned long long, bool, unsigned short,
-                                                unsigned short, unsigned char, const double* f16, double* of16, const double* bf16, double* obf16,
+extern "C" __global__ void every_type_reference(int count, signed char, unsigned short, unsigned long long, bool, __half,
+                                                __nv_bfloat16, __nv_fp8_e4m3, const double* f16, double* of16, const double* bf16, double* obf16,
                                                 const double* e4m3, double* oe4m3, const double* e5m2, double* oe5m2,
                                                 const signed char* i8, signed char* oi8, const unsigned char* u8,
                                                 unsigned char* ou8, const short* i16, short* oi16, const unsigned short* u16,
