@@ -105,8 +105,8 @@ std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std
   return newest;
 }
 
-bool is_earlier(const RowSource& source, const NewestSource& newest) {
-  bool differs = source.hash != newest.hash;
+bool has_other_files(const RowSource& source, const NewestSource& newest) {
+  bool differs = false;
   for_each_file(source.files, [&](const std::string& name, const std::string& hash) {
     const auto found = newest.files.find(name);
     differs = differs || (found != newest.files.end() && !found->second.contains(hash));
@@ -121,12 +121,18 @@ std::string earlier_sources(SQLite::Database& database) {
     return "";
   const std::map<RowSource, std::string> sources = sources_of_rows(database);
   const std::map<std::string, NewestSource> newest = newest_sources(sources);
-  Json list = Json::array();
+  std::set<std::vector<std::string>> texts;
+  std::set<std::vector<std::string>> files;
   for (const auto& [source, recorded_at] : sources) {
-    if (is_earlier(source, newest.at(source.template_name)))
-      list.push_back({source.template_name, source.hash, source.files});
+    const NewestSource& of_template = newest.at(source.template_name);
+    if (source.hash != of_template.hash) {
+      texts.insert({source.template_name, source.hash});
+    } else if (has_other_files(source, of_template)) {
+      files.insert({source.template_name, source.hash, source.files});
+    }
   }
-  return list.empty() ? "" : list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (texts.empty() && files.empty()) return "";
+  return Json{{"texts", texts}, {"files", files}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tiletune

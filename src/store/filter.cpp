@@ -50,9 +50,12 @@ class Builder {
   /// Rows of these sources (store/earlier_sources.h), or all others.
   void of_sources(const std::string& sources, bool are_wanted) {
     if (sources.empty()) return add(are_wanted ? "false" : "true");
-    add(std::string("(\"template\", source_hash, ifnull(included_files, ''))") + (are_wanted ? "" : " NOT") +
-        " IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
-        "FROM json_each(?))");
+    add(std::string(are_wanted ? "" : "NOT ") +
+        "((\"template\", source_hash) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
+        "FROM json_each(?, '$.texts')) OR (\"template\", source_hash, ifnull(included_files, '')) IN (SELECT "
+        "json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
+        "FROM json_each(?, '$.files')))");
+    condition_.values.emplace_back(sources);
     condition_.values.emplace_back(sources);
   }
 
