@@ -181,7 +181,8 @@ void FilterOptions::add_to(CLI::App& command) {
       "(repeatable)");
   command.add_option("--source", sources,
                      "Only rows of this source: measured, predicted, replayed or imported (repeatable)");
-  command.add_option("--sweep", sweep, "Only rows of the sweep with this number, whatever their source");
+  command.add_option("--sweep", sweep,
+                     "Only rows of the sweep with this number, including those of earlier sources");
   command.add_flag("--any-source", any_source, kAnySourceHelp);
 }
 
@@ -222,18 +223,19 @@ std::string recorded_text(const Database& database) {
 void note_earlier_sources(const Database& database, const TrialFilter& filter) {
   if (filter.source_age != SourceAge::newest) return;
   const std::int64_t hidden = database.rows_of_earlier_source(filter);
-  if (hidden > 0)
-    fmt::print(stderr, "note: {} of an earlier source {} hidden (--any-source shows them)\n",
-               counted(static_cast<std::uint64_t>(hidden), "row"), hidden == 1 ? "is" : "are");
+  if (hidden == 0) return;
+  const bool one = hidden == 1;
+  fmt::print(stderr, "note: {} of an earlier source {} hidden (--any-source shows {})\n",
+             counted(static_cast<std::uint64_t>(hidden), "row"), one ? "is" : "are", one ? "it" : "them");
 }
 
 void refuse_hidden_rows(const Database& database, const TrialFilter& filter) {
   if (filter.source_age != SourceAge::newest) return;
   const std::int64_t hidden = database.rows_of_earlier_source(filter);
   if (hidden == 0) return;
-  throw NothingToDo(fmt::format("the only kernels that match are {} of an earlier source",
-                                counted(static_cast<std::uint64_t>(hidden), "row")),
-                    Where{database.file().string(), ""}, "Include them: --any-source.");
+  const std::string text = hidden == 1 ? "the only matching row is of an earlier source"
+                                       : fmt::format("all {} matching rows are of an earlier source", hidden);
+  throw NothingToDo(text, Where{database.file().string(), ""}, "Include them: --any-source.");
 }
 
 void require_rows(const Database& database, const TrialFilter& filter) {

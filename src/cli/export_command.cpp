@@ -70,7 +70,12 @@ int run(const ExportOptions& options) {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
-    stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
+    try {
+      stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
+    } catch (const NothingToDo&) {
+      refuse_hidden_rows(database, request.filter);
+      throw;
+    }
     note_earlier_sources(database, request.filter);
   });
   tell_what_was_written(options.output);
