@@ -42,8 +42,8 @@ const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::s
     if (std::any_of(names.begin(), names.end(), has_its_words)) with_its_words.push_back(model.name);
   }
   if (with_its_words.empty()) throw_unknown(models, name);
-  throw UserError(fmt::format("there is no GPU model '{}'", name),
-                  fmt::format("Name the model in full: {}.", join(with_its_words, ", ")));
+  throw UserError(fmt::format("'{}' is not the full name of a GPU model", name),
+                  fmt::format("Name one in full: {}.", join(with_its_words, ", ")));
 }
 
 }  // namespace tiletune
