@@ -38,7 +38,8 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
   }
 }
 
-[[noreturn]] void throw_no_row(const ReportFlags& flags, const Database& database, const TrialFilter& filter) {
+[[noreturn]] void throw_no_row(const ReportFlags& flags, const Database& database,
+                               const TrialFilter& filter) {
   refuse_hidden_rows(database, filter);
   const std::string file = flags.rows.database.string();
   throw NothingToDo("no row matches", Where{file, ""},

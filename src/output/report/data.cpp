@@ -49,16 +49,16 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
       steps.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, steps);
   const std::vector<RankingGroup> groups = with_groups_that_never_ran(rank_rows(all.ranking), all);
   all.ranking = RankingRows();
-  Json document{
-      {"tiletune", kVersion},
-      {"created_at", options.created_at},
-      {"database", database.file().filename().string()},
-      {"command", options.command},
-      {"earlier_source_rows", filter.source_age == SourceAge::newest ? database.rows_of_earlier_source(filter) : 0},
-      {"sweeps", sweeps_json(sweeps, filter)},
-      {"columns", report_columns()},
-      {"comparison", compared_gpus(database, filter, options.alias)},
-      {"groups", Json::array()}};
+  Json document{{"tiletune", kVersion},
+                {"created_at", options.created_at},
+                {"database", database.file().filename().string()},
+                {"command", options.command},
+                {"earlier_source_rows",
+                 filter.source_age == SourceAge::newest ? database.rows_of_earlier_source(filter) : 0},
+                {"sweeps", sweeps_json(sweeps, filter)},
+                {"columns", report_columns()},
+                {"comparison", compared_gpus(database, filter, options.alias)},
+                {"groups", Json::array()}};
   for (const RankingGroup& group : groups) {
     Json data = group_data(group, database, all, options.limit);
     data["ladder"] = nullptr;
