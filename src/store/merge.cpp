@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// What a row says of the source that it was compiled from; reusing a row of an equal kernel changes it.
-constexpr const char* kSourceColumns = "source_key, source_hash, included_files";
+constexpr std::array<std::string_view, 3> kSourceColumns{"source_key", "source_hash", "included_files"};
 
 /// "a, b, c" of a table's columns, each led by `prefix`, sweep numbers translated; `source` leads those of
 /// the source.
@@ -32,7 +32,7 @@ std::string trial_columns_sql(const std::string& prefix, const std::string& sour
   std::vector<std::string> columns;
   for (const Column& column : trial_columns()) {
     const bool sweep = column.name == "sweep_id" || column.name == "seen_in_sweep";
-    const bool of_source = std::string_view(kSourceColumns).find(column.name) != std::string_view::npos;
+    const bool of_source = std::ranges::find(kSourceColumns, column.name) != kSourceColumns.end();
     const std::string cell = fmt::format("{}\"{}\"", of_source ? source : prefix, column.name);
     columns.push_back(sweep ? fmt::format("(SELECT number FROM temp.sweep_number WHERE id = {})", cell)
                             : cell);
@@ -77,12 +77,13 @@ std::int64_t add_new_trials(SQLite::Database& database) {
 
 /// Rows of one key may have been reused by sweeps of edited sources: the source of the later sweep counts.
 void take_later_sources(SQLite::Database& database) {
-  database.exec(fmt::format(
-      "UPDATE main.trial SET ({0}) = (other.source_key, other.source_hash, other.included_files) "
-      "FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND other.source_hash <> '' AND "
-      "(trial.source_hash = '' OR (SELECT started_at FROM source.sweep WHERE id = other.seen_in_sweep) > "
-      "(SELECT started_at FROM main.sweep WHERE id = trial.seen_in_sweep))",
-      kSourceColumns));
+  database.exec(
+      fmt::format("UPDATE main.trial SET ({}) = (other.{}) FROM source.trial AS other WHERE trial.\"key\" = "
+                  "other.\"key\" "
+                  "AND other.source_hash <> '' AND (trial.source_hash = '' OR "
+                  "(SELECT started_at FROM source.sweep WHERE id = other.seen_in_sweep) > "
+                  "(SELECT started_at FROM main.sweep WHERE id = trial.seen_in_sweep))",
+                  fmt::join(kSourceColumns, ", "), fmt::join(kSourceColumns, ", other.")));
 }
 
 std::int64_t replace_lesser_trials(SQLite::Database& database) {
