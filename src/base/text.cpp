@@ -111,21 +111,17 @@ std::string squashed(std::string_view text) {
 }
 
 bool has_words(std::string_view name, std::string_view part) {
-  const auto is_separator = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
   constexpr std::size_t kLongestName = 1000;
-  const std::string wanted = name.size() > kLongestName ? "" : squashed(part);
-  for (std::size_t first = 0; first < name.size() && !wanted.empty(); ++first) {
-    const bool begins_word = !is_separator(name[first]) && (first == 0 || is_separator(name[first - 1]));
-    if (!begins_word) continue;
-    std::size_t matched = 0;
-    for (std::size_t at = first; at < name.size(); ++at) {
-      if (is_separator(name[at])) continue;
-      if (matched == wanted.size() || squashed(name.substr(at, 1)).front() != wanted[matched]) break;
-      ++matched;
-      const bool ends_word = at + 1 == name.size() || is_separator(name[at + 1]);
-      if (matched == wanted.size() && ends_word) return true;
-    }
-  }
+  const std::string wanted = squashed(part);
+  if (wanted.empty() || name.size() > kLongestName) return false;
+  const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::vector<bool> begins_word;  // of each character of the squashed name, and of its end
+  for (std::size_t i = 0; i < name.size(); ++i)
+    if (is_of_word(name[i])) begins_word.push_back(i == 0 || !is_of_word(name[i - 1]));
+  begins_word.push_back(true);
+  const std::string plain = squashed(name);
+  for (std::size_t at = plain.find(wanted); at != std::string::npos; at = plain.find(wanted, at + 1))
+    if (begins_word[at] && begins_word[at + wanted.size()]) return true;
   return false;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>

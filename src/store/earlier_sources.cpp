@@ -23,10 +23,7 @@ struct RowSource {
   std::string template_name, hash, files;
   SweepTime sweep;
 
-  bool operator<(const RowSource& other) const {
-    const auto key = [](const RowSource& s) { return std::tie(s.template_name, s.hash, s.files, s.sweep); };
-    return key(*this) < key(other);
-  }
+  auto operator<=>(const RowSource&) const = default;
 };
 
 /// The source of a template, from the rows of its newest sweep.
