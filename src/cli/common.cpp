@@ -221,26 +221,30 @@ std::string recorded_text(const Database& database) {
 }
 
 void note_earlier_sources(const Database& database, const TrialFilter& filter) {
-  if (filter.source_age != SourceAge::newest) return;
-  const std::int64_t hidden = database.rows_of_earlier_source(filter);
+  const std::uint64_t hidden = database.rows_hidden_by(filter);
   if (hidden == 0) return;
   const bool one = hidden == 1;
   fmt::print(stderr, "note: {} of an earlier source {} hidden (--any-source shows {})\n",
-             counted(static_cast<std::uint64_t>(hidden), "row"), one ? "is" : "are", one ? "it" : "them");
+             counted(hidden, "row"), one ? "is" : "are", one ? "it" : "them");
 }
 
-void refuse_hidden_rows(const Database& database, const TrialFilter& filter) {
-  if (filter.source_age != SourceAge::newest) return;
-  const std::int64_t hidden = database.rows_of_earlier_source(filter);
-  if (hidden == 0) return;
-  const std::string text = hidden == 1 ? "the only matching row is of an earlier source"
-                                       : fmt::format("all {} matching rows are of an earlier source", hidden);
-  throw NothingToDo(text, Where{database.file().string(), ""}, "Include them: --any-source.");
+void show_rows(const Database& database, const TrialFilter& filter, const std::function<void()>& show) {
+  database.at_one_state([&] {
+    try {
+      show();
+    } catch (const NothingToDo& nothing) {
+      const std::uint64_t hidden = database.rows_hidden_by(filter);
+      if (hidden == 0) throw;
+      throw NothingToDo(fmt::format("{}, but {} of an earlier source {} hidden", nothing.message(),
+                                    counted(hidden, "row"), hidden == 1 ? "is" : "are"),
+                        nothing.where(), "Include them: --any-source.");
+    }
+    note_earlier_sources(database, filter);
+  });
 }
 
 void require_rows(const Database& database, const TrialFilter& filter) {
   if (!database.outcome_counts(filter).empty()) return;
-  refuse_hidden_rows(database, filter);
   throw NothingToDo("no row matches", Where{database.file().string(), ""}, recorded_text(database));
 }
 

@@ -79,8 +79,9 @@ inline constexpr const char* kAnySourceHelp =
     "Include rows of earlier sources of a template: rows that were recorded before its kernel was edited";
 /// Notes on stderr how many rows the filters leave out because they are of earlier sources, if any.
 void note_earlier_sources(const Database& database, const TrialFilter& filter);
-/// Throws NothingToDo when rows of earlier sources pass. To be called where no kernel of the newest one does.
-void refuse_hidden_rows(const Database& database, const TrialFilter& filter);
+/// Runs `show`, which reads rows that pass, at one state of the database, then note_earlier_sources(). Where
+/// there is NothingToDo, the error says how many rows are hidden.
+void show_rows(const Database& database, const TrialFilter& filter, const std::function<void()>& show);
 /// Throws NothingToDo when no row passes.
 void require_rows(const Database& database, const TrialFilter& filter);
 

@@ -66,17 +66,11 @@ int run(const ExportOptions& options) {
   const ExportRequest request{
       options.rows.filter(database), options.samples, options.name_space.value_or(""), portfolio_of(options),
       [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); }};
-  database.at_one_state([&] {
+  show_rows(database, request.filter, [&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
-    try {
-      stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
-    } catch (const NothingToDo&) {
-      refuse_hidden_rows(database, request.filter);
-      throw;
-    }
-    note_earlier_sources(database, request.filter);
+    stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
   });
   tell_what_was_written(options.output);
   return 0;

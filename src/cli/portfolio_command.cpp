@@ -64,12 +64,11 @@ int run(const PortfolioCommand& options) {
   TrialFilter filter = options.rows.filter(database);
   filter.baselines = false;
   int code = 0;
-  database.at_one_state([&] {
+  show_rows(database, filter, [&] {
     require_rows(database, filter);
     const TextStyle style = options.output.empty() ? stdout_style() : TextStyle();
     code = options.apply.empty() ? choose(options, database, filter, format, style)
                                  : apply(options, database, filter, format, style);
-    note_earlier_sources(database, filter);
   });
   return code;
 }

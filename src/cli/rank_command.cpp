@@ -73,7 +73,6 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
   }
   auto groups = rank_rows(rows);
   if (groups.empty()) {
-    refuse_hidden_rows(database, filter);
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
@@ -102,7 +101,6 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
   if (!options.history) return write_ranking(out, options, database, filter, format);
   const std::vector<History> all = histories(database, filter);
   if (all.empty()) {
-    refuse_hidden_rows(database, filter);
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
@@ -153,13 +151,12 @@ int run(RankOptions options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
-  database.at_one_state([&] {
+  show_rows(database, filter, [&] {
     require_rows(database, filter);
     stream_output(options.output, [&](std::ostream& out) {
       if (!lists_failures(options)) return write_list(out, options, database, filter, format);
       write_outcomes(out, options, database, filter, format);
     });
-    note_earlier_sources(database, filter);
   });
   return 0;
 }

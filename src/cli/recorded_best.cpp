@@ -22,7 +22,7 @@ std::optional<Trial> recorded_best(const Database& database, const TemplateSpec&
   filter.source_age = SourceAge::newest;
   RankingRows rows = ranking_rows(database, filter);
   auto groups = rank_rows(rows);
-  // Part of a name suffices for the filter.
+  // Some words of a name suffice for the filter.
   std::erase_if(groups, [&](const RankingGroup& group) { return group.gpu != gpu; });
   const auto preference = [&](const RankingGroup& group) {
     return std::tuple(group.problem == problem, group.source == Source::measured);

@@ -38,9 +38,7 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
   }
 }
 
-[[noreturn]] void throw_no_row(const ReportFlags& flags, const Database& database,
-                               const TrialFilter& filter) {
-  refuse_hidden_rows(database, filter);
+[[noreturn]] void throw_no_row(const ReportFlags& flags) {
   const std::string file = flags.rows.database.string();
   throw NothingToDo("no row matches", Where{file, ""},
                     fmt::format("Loosen the filters, name another file with --db, or fill this one: tiletune "
@@ -56,13 +54,12 @@ int run(const ReportFlags& flags) {
   const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),
                               [&](const std::string& gpu) { return alias_of(models, gpu); }};
   ReportSize size;
-  database.at_one_state([&] {
-    if (database.outcome_counts(filter).empty()) throw_no_row(flags, database, filter);
+  show_rows(database, filter, [&] {
+    if (database.outcome_counts(filter).empty()) throw_no_row(flags);
     stream_output(flags.output, [&](std::ostream& out) {
       size = write_report(out, database, filter, options);
-      if (size.groups == 0) throw_no_row(flags, database, filter);  // baselines alone
+      if (size.groups == 0) throw_no_row(flags);  // baselines alone
     });
-    note_earlier_sources(database, filter);
   });
   print_result(flags, size);
   return 0;

@@ -341,10 +341,11 @@ std::vector<std::string> Database::gpus() const {
   return translating_errors(file(), [&] { return impl_->distinct("gpu"); });
 }
 
-std::int64_t Database::rows_of_earlier_source(TrialFilter filter) const {
+std::uint64_t Database::rows_hidden_by(TrialFilter filter) const {
+  if (filter.source_age != SourceAge::newest) return 0;
   filter.source_age = SourceAge::earlier;
-  std::int64_t rows = 0;
-  for (const auto& [outcome, count] : outcome_counts(filter)) rows += count;
+  std::uint64_t rows = 0;
+  for (const auto& [outcome, count] : outcome_counts(filter)) rows += static_cast<std::uint64_t>(count);
   return rows;
 }
 

@@ -143,8 +143,8 @@ class Database {
   Cell cell(std::int64_t id, const Column& column) const;
   /// All that `read` reads is of one state of the database, whatever others write meanwhile.
   void at_one_state(const std::function<void()>& read) const;
-  /// How many rows SourceAge::newest leaves out.
-  std::int64_t rows_of_earlier_source(TrialFilter filter) const;
+  /// How many rows a filter leaves out because they are not of the newest source.
+  std::uint64_t rows_hidden_by(TrialFilter filter) const;
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 

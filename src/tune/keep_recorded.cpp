@@ -46,7 +46,7 @@ class Recorded {
     filter.baselines = false;
     RankingRows rows = ranking_rows(database, filter);
     groups_ = rank_rows(rows);
-    // Part of a name suffices for the filter.
+    // Some words of a name suffice for the filter.
     std::erase_if(groups_, [&](const RankingGroup& group) { return group.gpu != gpu; });
   }
 

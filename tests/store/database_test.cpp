@@ -159,7 +159,8 @@ TEST(Database, RowsOfEarlierSourcesCanBeLeftOut) {
   EXPECT_EQ(keys_of(database, filter), newest);
   database.at_one_state([&] {
     EXPECT_EQ(keys_of(database, filter), newest);
-    EXPECT_EQ(database.rows_of_earlier_source({}), 2);
+    EXPECT_EQ(database.rows_hidden_by(filter), 2);
+    EXPECT_EQ(database.rows_hidden_by({}), 0) << "all rows pass";
   });
   filter.source_age = SourceAge::earlier;
   EXPECT_EQ(keys_of(database, filter), (std::vector<std::string>{"new with a changed file", "old"}));
