@@ -261,13 +261,8 @@ CLI::Validator whole_number() {
 std::vector<GpuModel> shipped_gpu_models() { return load_gpu_models(home_folder() / "configs" / "gpus"); }
 
 std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu) {
-  const std::string plain = squashed(gpu);
-  for (const GpuModel& model : models) {
-    const auto is_it = [&](const std::string& alias) { return squashed(alias) == plain; };
-    if (is_it(model.name) || std::any_of(model.aliases.begin(), model.aliases.end(), is_it))
-      return model.name;
-  }
-  return gpu;
+  const GpuModel* model = model_called(models, gpu);
+  return model == nullptr ? gpu : model->name;
 }
 
 StaticModel shipped_static_model() {

@@ -9,19 +9,13 @@
 namespace tiletune {
 namespace {
 
-std::vector<std::string> names_of(const GpuModel& model) {
-  std::vector<std::string> names{model.name};
-  names.insert(names.end(), model.aliases.begin(), model.aliases.end());
-  return names;
-}
-
 [[noreturn]] void throw_unknown(const std::vector<GpuModel>& models, const std::string& name) {
   std::vector<std::string> known;
   std::vector<std::string> with_aliases;
   for (const GpuModel& model : models) {
     known.push_back(model.name);
-    const std::vector<std::string> names = names_of(model);
-    with_aliases.insert(with_aliases.end(), names.begin(), names.end());
+    with_aliases.push_back(model.name);
+    with_aliases.insert(with_aliases.end(), model.aliases.begin(), model.aliases.end());
   }
   const auto near = nearest(name, with_aliases);
   throw UserError(fmt::format("there is no GPU model '{}'", name),
@@ -31,15 +25,23 @@ std::vector<std::string> names_of(const GpuModel& model) {
 
 }  // namespace
 
-const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name) {
+const GpuModel* model_called(const std::vector<GpuModel>& models, const std::string& name) {
   const std::string wanted = squashed(name);
+  if (wanted.empty()) return nullptr;
+  const auto is_wanted = [&](const std::string& one) { return squashed(one) == wanted; };
+  const auto found = std::ranges::find_if(models, [&](const GpuModel& model) {
+    return is_wanted(model.name) || std::ranges::any_of(model.aliases, is_wanted);
+  });
+  return found == models.end() ? nullptr : &*found;
+}
+
+const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name) {
+  if (const GpuModel* model = model_called(models, name)) return *model;
   std::vector<std::string> with_its_words;
   for (const GpuModel& model : models) {
-    const std::vector<std::string> names = names_of(model);
-    const auto is_it = [&](const std::string& one) { return !wanted.empty() && squashed(one) == wanted; };
-    if (std::any_of(names.begin(), names.end(), is_it)) return model;
     const auto has_its_words = [&](const std::string& one) { return has_words(one, name); };
-    if (std::any_of(names.begin(), names.end(), has_its_words)) with_its_words.push_back(model.name);
+    if (has_its_words(model.name) || std::ranges::any_of(model.aliases, has_its_words))
+      with_its_words.push_back(model.name);
   }
   if (with_its_words.empty()) throw_unknown(models, name);
   throw UserError(fmt::format("'{}' is not the full name of a GPU model", name),

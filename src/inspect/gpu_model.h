@@ -37,8 +37,11 @@ struct GpuModel : DeviceProperties {
 /// All models of a folder, by name. Throws UserError with file and pointer for a bad one.
 std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder);
 
-/// By name or alias, compared without case, spaces or punctuation. Throws UserError for any other text, with
-/// the models that have it among their words ("A100" is one of three), or with the nearest names.
+/// The model of this name or alias, compared without case, spaces or punctuation; null where none has it.
+const GpuModel* model_called(const std::vector<GpuModel>& models, const std::string& name);
+
+/// The same; throws UserError for any other text, with the models that have it among their words ("A100" is
+/// one of three), or with the nearest names.
 const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name);
 
 }  // namespace tiletune

@@ -1,8 +1,5 @@
 #include "tune/target.h"
 
-#include <algorithm>
-
-#include "base/text.h"
 #include "compile/request.h"
 
 namespace tiletune {
@@ -23,21 +20,13 @@ int tensor_flops(int major, int minor) {
   return major == 10 ? 8192 : 1024;
 }
 
-const GpuModel* model_of_name(const std::vector<GpuModel>& models, const std::string& name) {
-  const auto is_name = [&](const std::string& other) { return squashed(other) == squashed(name); };
-  const auto found = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
-    return is_name(model.name) || std::any_of(model.aliases.begin(), model.aliases.end(), is_name);
-  });
-  return found == models.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models) {
   const DeviceFacts& device = opened.device;
   Target target;
   GpuModel& model = target.model;
-  if (const GpuModel* known = model_of_name(models, device.name)) {
+  if (const GpuModel* known = model_called(models, device.name)) {
     model = *known;
   } else {
     model.fp32_lanes_per_multiprocessor = fp32_lanes(device.compute_major, device.compute_minor);
@@ -56,7 +45,7 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
 
 Target target_from_row(const Trial& row, const std::vector<GpuModel>& models) {
   Target target;
-  if (const GpuModel* known = model_of_name(models, row.gpu)) target.model = *known;
+  if (const GpuModel* known = model_called(models, row.gpu)) target.model = *known;
   target.name = row.gpu;
   target.uuid = row.gpu_uuid;
   target.architecture = row.architecture;
