@@ -9,7 +9,7 @@ slurm() {
   echo "{\"name\": $1, \"templates\": [\"copy\"], \"problems\": [{\"n\": 1024}]}" >named.json
   attempt "$TILETUNE" slurm named.json
 }
-for name in '"../home"' '"../../work/home"' "\"$PWD/home\"" '".."' '"."' '"a/../../home"' '"-rf\n"'; do
+for name in '"../home"' "\"../../$(basename "$PWD")/home\"" "\"$PWD/home\"" '".."' '"."' '"a/../../home"' '"-rf\n"'; do
   slurm "$name"
   [[ $status == 0 ]] || broken "the name $name ends with $status: $output"
   [[ $(ls -A) == $'config.json\ncopy\nhome\nnamed.json\nslurm' && $(ls home) == submit && $(ls slurm) != *submit* ]] ||
