@@ -33,6 +33,8 @@ if(TILETUNE_SANITIZE)
   # g++ sees uninitialized members of the standard library where instrumentation keeps it from following them.
   target_compile_options(tiletune_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE})
+  # Lets tests that limit time or descriptors allow for what instrumentation costs.
+  target_compile_definitions(tiletune_options INTERFACE TILETUNE_SANITIZED)
 endif()
 if(TILETUNE_FUZZ)
   # Counts what is reached, for the fuzzer; harmless in other executables.

@@ -221,14 +221,8 @@ TEST_P(LearningStrategy, AsksQuicklyInAMillionConfigurations) {
     for (const Choice& choice : choices) strategy->tell(choice, landscape.time_us(choice.index));
   }
   // Ten times what is promised, and forty where sanitizers slow it down.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TILETUNE_SANITIZED
   constexpr double kMostSeconds = 2;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  constexpr double kMostSeconds = 2;
-#else
-  constexpr double kMostSeconds = 0.5;
-#endif
 #else
   constexpr double kMostSeconds = 0.5;
 #endif

@@ -32,14 +32,6 @@ TEST(FileWatch, ALockedFileIsLookedAtAgainWhenItIsFree) {
 
 // The undefined-behaviour sanitizer takes two descriptors to look at memory, and reports what it cannot look
 // at.
-#if defined(__SANITIZE_ADDRESS__)
-#define TILETUNE_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TILETUNE_SANITIZED
-#endif
-#endif
-
 #ifndef TILETUNE_SANITIZED
 TEST(FileWatch, AFileThatCannotBeLookedAtNowIsLookedAtLater) {
   const TemporaryFolder folder;
