@@ -19,7 +19,6 @@
 #include "store/own_tables.h"
 #include "store/private_copy.h"
 #include "store/schema.h"
-#include "store/upgrade.h"
 
 namespace tiletune {
 
@@ -65,9 +64,9 @@ void check_identity(const Identity& identity, const fs::path& file) {
         where, "Update tiletune, or name another file with --db FILE.");
   }
   if (identity.schema_version < kOldestSchemaVersion) {
-    throw UserError(fmt::format("this database has schema {}; this tiletune reads schema {}",
-                                identity.schema_version, kSchemaVersion),
-                    where, "Read it with the tiletune that wrote it, or name another file with --db FILE.");
+    throw UserError(fmt::format("this database has schema {}; this tiletune reads schemas {} to {}",
+                                identity.schema_version, kOldestSchemaVersion, kSchemaVersion),
+                    where, "Upgrade it with tiletune 0.2 first: tiletune merge OLD.db -o NEW.db");
   }
   if (identity.encoding != "UTF-8") {
     throw UserError(fmt::format("the text of this database is {}; tiletune's is UTF-8", identity.encoding),

@@ -218,15 +218,6 @@ std::vector<Trial> Database::sharers_of(const Trial& row) const {
   return impl_->rows(sql, {row.measurement, row.key});
 }
 
-bool Database::has_rows_without_source() const {
-  return !impl_
-              ->rows(select_sql(column_list().c_str(),
-                                " WHERE kind = 'kernel' AND source = 'measured' AND source_key = ''",
-                                " LIMIT 1"),
-                     {})
-              .empty();
-}
-
 std::vector<Trial> Database::trials(const TrialFilter& filter) const {
   std::vector<Trial> rows;
   for_each(filter, [&](const Trial& trial) {

@@ -116,8 +116,6 @@ class Database {
   std::optional<Trial> find_measurement(const std::string& measurement) const;
   /// The rows that share the measurement of a row.
   std::vector<Trial> sharers_of(const Trial& row) const;
-  /// Whether there are measured kernels that find_source() cannot find: of version 0.1.
-  bool has_rows_without_source() const;
 
   /// Inserts what was measured of a GPU itself, or replaces what is there for this GPU and driver.
   void record_calibration(const CalibrationRecord& calibration);

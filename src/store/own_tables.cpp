@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "store/connection.h"
 #include "store/schema.h"
-#include "store/upgrade.h"
 
 namespace tiletune {
 
@@ -133,13 +132,18 @@ class Known {
       if (object.type == "table") tables_.emplace(object.name, TableText(object.sql));
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
-    for (const Column& column : trial_columns()) add("trial", add_column_sql(column));
-    for (const SweepColumn& column : sweep_columns()) add("sweep", add_column_sql(column));
-    for (const char* name : kLaterRates) add("calibration", add_rate_sql(name));
+    for (const Column& column : trial_columns()) {
+      const std::string sql = add_column_sql(column);
+      added_.insert(normalised(std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"))));
+    }
+    // Version 0.2 added columns to these tables of earlier ones.
+    for (const SweepColumn& column : sweep_columns())
+      added_.insert(fmt::format("{} TEXT NOT NULL DEFAULT ''", column.name));
+    for (const CalibrationColumn& column : calibration_columns())
+      added_.insert(fmt::format("{} REAL NOT NULL DEFAULT 0", column.name));
   }
 
-  bool is_index(const SchemaObject& index, bool current) const {
-    if (!current && dropped_indices().contains(index.name)) return true;
+  bool is_index(const SchemaObject& index) const {
     const auto known = indices_.find(index.name);
     return known != indices_.end() && known->second == normalised(index.sql);
   }
@@ -150,20 +154,13 @@ class Known {
     const TableText text(table.sql);
     if (text.outline != known.outline) return fmt::format("the form '{}'", text.outline);
     for (const std::string& definition : text.definitions) {
-      if (!added_.contains({table.table, definition}) && !known.definitions.contains(definition))
+      if (!added_.contains(definition) && !known.definitions.contains(definition))
         return fmt::format("'{}', which is not tiletune's", definition);
     }
     return current ? missing_in(text, known) : "";
   }
 
  private:
-  /// A column as "ALTER TABLE ... ADD COLUMN ..." defines it.
-  void add(const std::string& table, const std::string& sql) {
-    const std::string_view definition =
-        std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"));
-    added_.emplace(table, normalised(definition.substr(0, definition.find(';'))));
-  }
-
   static std::string missing_in(const TableText& text, const TableText& known) {
     const auto name = [](const std::string& definition) {
       const std::string_view word = Words(definition).next();
@@ -179,7 +176,7 @@ class Known {
 
   std::map<std::string, TableText> tables_;
   std::map<std::string, std::string> indices_;
-  std::set<std::pair<std::string, std::string>> added_;  ///< table and column, as an upgrade adds it
+  std::set<std::string> added_;  ///< columns as upgrades add them
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
@@ -208,7 +205,7 @@ void check_tables(SQLite::Database& database, const std::filesystem::path& file,
   for (const SchemaObject& object : objects_of(database)) {
     if (object.type == "trigger" || !own_tables().contains(object.table)) continue;
     if (object.type == "index") {
-      if (known.is_index(object, current)) continue;
+      if (known.is_index(object)) continue;
       refuse(file,
              fmt::format("the table {} has an index '{}' that is not tiletune's", object.table, object.name));
     }

@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -18,7 +17,7 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-enum Layout : std::uint8_t { doubles, binary, decimal, deflated };
+enum Layout : std::uint8_t { doubles = 0, deflated = 3 };
 
 /// Few bytes must not become gigabytes. A sweep takes at most 10000.
 constexpr std::size_t kMostPacked = std::size_t{1} << 14;
@@ -83,70 +82,6 @@ std::vector<double> unpack_doubles(const Blob& blob) {
   return samples;
 }
 
-/// What version 0.1 wrote, behind its layout: the exponent of the unit, the number of samples, the smallest
-/// one and the step (varints as in Protocol Buffers, the first and third with zigzag), a byte for the bits of
-/// each sample, and these, lowest first. A sample is unit * (smallest + step * bits).
-class MultiplesReader {
- public:
-  explicit MultiplesReader(const Blob& blob) : blob_(blob) {}
-
-  std::vector<double> run() {
-    const std::int64_t exponent = zigzag();
-    const std::uint64_t count = varint();
-    const auto smallest = static_cast<std::uint64_t>(zigzag());
-    const std::uint64_t step = varint();
-    const unsigned width = byte();
-    const bool tenths = blob_[0] == decimal;
-    if (exponent < (tenths ? 0 : -kMostBits) || exponent > (tenths ? kMostDigits : kMostBits))
-      throw_broken(fmt::format("their exponent is {}", exponent));
-    if (count > kMostPacked || width > 64 || blob_.size() - next_ != (count * width + 7) / 8) {
-      throw_broken(fmt::format("{} of {} bits do not fill {} bytes", count, width, blob_.size() - next_));
-    }
-    std::vector<double> samples(count);
-    for (double& sample : samples) {
-      const auto multiple = static_cast<std::int64_t>(smallest + step * bits(width));
-      sample = tenths ? static_cast<double>(multiple) / std::pow(10.0, exponent)
-                      : std::ldexp(static_cast<double>(multiple), static_cast<int>(exponent));
-    }
-    return samples;
-  }
-
- private:
-  static constexpr std::int64_t kMostBits = 1100;  ///< The exponents of doubles lie between.
-  static constexpr std::int64_t kMostDigits = 9;
-
-  std::uint8_t byte() {
-    if (next_ == blob_.size()) throw_broken("they end too early");
-    return blob_[next_++];
-  }
-
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const std::uint8_t group = byte();
-      value |= std::uint64_t{group & 0x7FU} << shift;
-      if (group < 0x80) return value;
-    }
-    throw_broken("a number has no end");
-  }
-
-  std::int64_t zigzag() {
-    const std::uint64_t value = varint();
-    return static_cast<std::int64_t>((value & 1) != 0 ? ~(value >> 1) : value >> 1);
-  }
-
-  std::uint64_t bits(unsigned width) {
-    std::uint64_t value = 0;
-    for (unsigned i = 0; i < width; ++i, ++bit_)
-      value |= std::uint64_t{blob_[next_ + bit_ / 8] >> bit_ % 8 & 1U} << i;
-    return value;
-  }
-
-  const Blob& blob_;
-  std::size_t next_ = 1;
-  std::size_t bit_ = 0;  ///< of those that begin at next_
-};
-
 }  // namespace
 
 Blob pack_samples(const std::vector<double>& samples) {
@@ -163,9 +98,6 @@ std::vector<double> unpack_samples(const Blob& blob) {
   switch (blob[0]) {
     case doubles:
       return unpack_doubles(blob);
-    case binary:
-    case decimal:
-      return MultiplesReader(blob).run();
     case deflated:
       return inflate_samples(blob);
     default:

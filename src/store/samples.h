@@ -12,8 +12,7 @@ namespace tiletune {
 ///   0  doubles follow, little-endian
 ///   3  two bytes give their number, little-endian; a raw deflate stream (RFC 1951) of them follows
 ///
-/// It is 3 where that takes fewer bytes. Up to version 0.1 it was 1 or 2: multiples of a power of 2 or 10,
-/// which are still read.
+/// It is 3 where that takes fewer bytes. Version 0.1 wrote 1 and 2.
 Blob pack_samples(const std::vector<double>& samples);
 /// Throws UserError when the blob is none of these.
 std::vector<double> unpack_samples(const Blob& blob);

@@ -1,11 +1,15 @@
 #include "store/schema.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "store/connection.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -93,11 +97,11 @@ std::string trial_table_sql() {
 /// A row is read by its key or together with most others. A baseline is looked for whenever a kernel is
 /// compared with it, among rows that are few. Rows of sweeps are found by what was compiled and by what would
 /// be measured; those that were imported are in neither index.
-constexpr const char* kIndices = R"(
-CREATE INDEX trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
-CREATE INDEX trial_source ON trial(source_key) WHERE source_key <> '';
-CREATE INDEX trial_source_hash ON trial("template") WHERE source_hash <> '';
-CREATE INDEX trial_measurement ON trial(measurement) WHERE measurement <> '';
+const std::string kIndices = R"(
+CREATE INDEX IF NOT EXISTS trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
+CREATE INDEX IF NOT EXISTS trial_source ON trial(source_key) WHERE source_key <> '';
+CREATE INDEX IF NOT EXISTS trial_source_hash ON trial("template") WHERE source_hash <> '';
+CREATE INDEX IF NOT EXISTS trial_measurement ON trial(measurement) WHERE measurement <> '';
 )";
 
 /// A row belongs to every run of the sweep command that made or reused it; seen_in_sweep is the latest alone,
@@ -110,6 +114,13 @@ CREATE TABLE sweep_trial (
   PRIMARY KEY (sweep_id, trial_id)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE seen_in_sweep IS NOT NULL;
+)";
+
+/// Drops samples that version 0.1 packed in its own way; databases of 0.2 may hold such rows. Their
+/// statistics stay.
+const std::string kForgetOldSamples = R"(
+UPDATE trial SET samples_us = NULL WHERE substr(samples_us, 1, 1) IN (x'01', x'02');
+UPDATE trial SET clocks_mhz = NULL WHERE substr(clocks_mhz, 1, 1) IN (x'01', x'02');
 )";
 
 /// How rows that are compared are named alike, whoever wrote them: rank/parameters.h in SQL. Text that is not
@@ -184,23 +195,6 @@ SELECT {columns} FROM (
 ) WHERE place = 1;
 )";
 
-}  // namespace
-
-std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
-
-std::span<const CalibrationColumn> calibration_columns() { return kCalibrationColumns; }
-
-std::string column_list() {
-  std::string list;
-  for (const Column& column : trial_columns())
-    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
-  return list;
-}
-
-std::string indices_sql() { return kIndices; }
-
-std::string membership_sql() { return kMembership; }
-
 std::string calibration_table_sql() {
   std::string sql = "CREATE TABLE calibration (\n  -- what was measured of a GPU itself, once per driver\n";
   for (const CalibrationColumn& column : kCalibrationColumns) {
@@ -218,6 +212,26 @@ std::string views_sql() {
 
 std::string version_sql() { return fmt::format("PRAGMA user_version = {};\n", kSchemaVersion); }
 
+std::set<std::string> columns_of_trial(SQLite::Database& database) {
+  std::set<std::string> present;
+  SQLite::Statement names(database, "SELECT name FROM pragma_table_info('trial')");
+  while (names.executeStep()) present.insert(names.getColumn(0).getString());
+  return present;
+}
+
+}  // namespace
+
+std::string column_list() {
+  std::string list;
+  for (const Column& column : trial_columns())
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
+  return list;
+}
+
+std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
+
+std::span<const CalibrationColumn> calibration_columns() { return kCalibrationColumns; }
+
 std::string schema_sql() {
   return sweep_table_sql() + trial_table_sql() + kIndices + kMembership + calibration_table_sql() +
          views_sql() + fmt::format("PRAGMA application_id = {};\n", kApplicationId) + version_sql();
@@ -230,8 +244,20 @@ std::string add_column_sql(const Column& column) {
                      extra_clause(column));
 }
 
-std::string add_column_sql(const SweepColumn& column) {
-  return fmt::format("ALTER TABLE sweep ADD COLUMN {} TEXT NOT NULL DEFAULT ''", column.name);
+void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
+  const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
+  try {
+    database.exec("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking");
+    const std::set<std::string> present = columns_of_trial(database);
+    for (const Column& column : trial_columns()) {
+      if (!present.contains(column.name)) database.exec(add_column_sql(column));
+    }
+    database.exec(kForgetOldSamples + kIndices + views_sql() + version_sql());
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
+    throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),
+                    Where{file.string(), ""}, kRestore);
+  }
 }
 
 std::string upsert_sql() {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <variant>
@@ -11,6 +14,9 @@ namespace tiletune {
 
 /// PRAGMA application_id: "TLTN" in ASCII. It tells a tiletune database from any other SQLite file.
 inline constexpr std::int64_t kApplicationId = 0x544C544E;
+
+/// The schema of version 0.2, the earliest that is upgraded.
+inline constexpr std::int64_t kOldestSchemaVersion = 13;
 
 /// One text column of the sweep table; sweep.id is its integer key.
 struct SweepColumn {
@@ -29,16 +35,12 @@ std::span<const CalibrationColumn> calibration_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// Its parts that an upgrade makes again. The table sweep_trial is filled, and has what keeps it up to date.
-std::string indices_sql();
-std::string membership_sql();
-std::string calibration_table_sql();
-std::string views_sql();
-/// PRAGMA user_version
-std::string version_sql();
 /// "ALTER TABLE trial ADD COLUMN ..."; the column is null, or empty text, in the rows that are there.
 std::string add_column_sql(const Column& column);
-std::string add_column_sql(const SweepColumn& column);
+/// Brings a database of an earlier schema, from kOldestSchemaVersion on, to this build's, inside the caller's
+/// transaction: until that commits, the file is what it was. Throws UserError, naming `file`, when it is
+/// damaged.
+void upgrade(SQLite::Database& database, const std::filesystem::path& file);
 /// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
 /// is not given up for the mark that it is being measured again.
 std::string upsert_sql();

@@ -52,7 +52,6 @@ class Sweep {
     for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.expected();
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
-      tell_of_old_rows();
       tell_of_lessons();
       references_.compile_kernels();
       while (!done()) {
@@ -84,14 +83,6 @@ class Sweep {
                                   *correlation)
                     : "; how well that orders another problem is unknown: it takes two";
     sweep_.observer.on_note("learns from " + sweep_.knowledge->summary() + error);
-  }
-
-  void tell_of_old_rows() {
-    const bool measures = sweep_.queues.front().slots.front().evaluator->measures();
-    if (measures && sweep_.database.has_rows_without_source())
-      sweep_.observer.on_note(
-          "the database has rows of version 0.1, which cannot be recognised: they rank, and their "
-          "configurations are measured again");
   }
 
   void step() {

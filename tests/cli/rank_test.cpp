@@ -112,9 +112,9 @@ TEST(Rank, TheBestOfEachProblemIsATableOfItsOwn) {
   }
 }
 
-TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
+TEST(Rank, ADatabaseOfSchema13IsUpgradedAndRanked) {
   const Sandbox sandbox;
-  std::ifstream stream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_1.sql");
+  std::ifstream stream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_13.sql");
   std::stringstream sql;
   sql << stream.rdbuf();
   SQLite::Database(sandbox.folder() / "old.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql.str());

@@ -244,7 +244,7 @@ TEST_F(Merge, ARowThatIsReplacedStaysSeenInItsLatestSweep) {
 
 TEST_F(Merge, AnInputOfAnEarlierSchemaIsUpgradedInACopy) {
   std::stringstream text;
-  text << std::ifstream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_1.sql").rdbuf();
+  text << std::ifstream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_13.sql").rdbuf();
   SQLite::Database(folder_ / "old.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(text.str());
   const std::string before = bytes(folder_ / "old.db");
   EXPECT_EQ(merge_into("old.db", "c.db").new_rows, 4);

@@ -106,36 +106,22 @@ TEST(Samples, MoreThanCanBeUnpackedAreKeptAsDoubles) {
   EXPECT_EQ(expect_kept(Samples((1 << 14) + 1, 1)), ((1U << 14) + 1) * 8 + 1);
 }
 
-TEST(Samples, WhatVersionOneWroteIsRead) {
-  EXPECT_EQ(unpack_samples({2, 2, 3, 50, 1, 3, 0b101'001'000 & 0xFF, 0b1}), (Samples{2.5, 2.6, 3.0}));
-  EXPECT_EQ(unpack_samples({2, 0, 2, 6, 4, 1, 0b10}), (Samples{3.0, 7.0}));
-  EXPECT_EQ(unpack_samples({1, 79, 2, 4, 3, 1, 0b01}), (Samples{std::ldexp(5, -40), std::ldexp(2, -40)}));
-  EXPECT_EQ(unpack_samples({2, 0, 3, 1, 0, 0}), (Samples{-1, -1, -1}));
-  EXPECT_EQ(unpack_samples({1, 0, 1, 0, 1, 64, 0, 0, 0, 0, 0, 0, 0, 0x40}), Samples{0x1p62});
-}
-
 std::string refusal(const Blob& blob) {
   return error_of([&] { unpack_samples(blob); });
 }
 
 TEST(Samples, BrokenBlobsAreRefused) {
-  for (const auto& [blob, parts] : std::vector<std::pair<Blob, std::vector<std::string>>>{
-           {{}, {"too early"}},
-           {{9}, {"layout 9"}},
-           {{0, 1, 2, 3}, {"3 bytes"}},
-           {{2, 50, 1, 0, 0, 0}, {"exponent", "25"}},
-           {{2, 1, 1, 0, 0, 0}, {"exponent", "-1"}},
-           {{1, 0xFF, 0xFF, 0x7F, 1, 0, 0, 0}, {"exponent", "-1048576"}},
-           {{2, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, {"no end"}},
-           {{2, 0, 3, 0, 1, 8, 1, 2}, {"3 of 8 bits", "2 bytes"}},
-           {{2, 0, 1, 0, 1, 8, 1, 2}, {"1 of 8 bits", "2 bytes"}},
-           {{2, 0, 1, 0, 1, 200}, {"1 of 200 bits", "0 bytes"}},
-           {{2, 0, 0x81, 0x80, 0x01, 0, 0, 0}, {"16385 of 0 bits", "0 bytes"}},
-           {{3, 1}, {"too early"}},
-           {{3, 0, 0, 3, 0}, {"5 bytes", "0 samples"}},
-           {{3, 1, 0, 3, 0}, {"5 bytes", "1 samples"}},
-           {{3, 1, 0, 0xFF}, {"4 bytes", "1 samples"}},
-           {{3, 1, 0x40}, {"16385", "16384"}}}) {
+  for (const auto& [blob, parts] :
+       std::vector<std::pair<Blob, std::vector<std::string>>>{{{}, {"too early"}},
+                                                              {{9}, {"layout 9"}},
+                                                              {{0, 1, 2, 3}, {"3 bytes"}},
+                                                              {{1, 0, 1, 0, 1}, {"layout 1"}},
+                                                              {{2, 0, 3, 1, 0, 0}, {"layout 2"}},
+                                                              {{3, 1}, {"too early"}},
+                                                              {{3, 0, 0, 3, 0}, {"5 bytes", "0 samples"}},
+                                                              {{3, 1, 0, 3, 0}, {"5 bytes", "1 samples"}},
+                                                              {{3, 1, 0, 0xFF}, {"4 bytes", "1 samples"}},
+                                                              {{3, 1, 0x40}, {"16385", "16384"}}}) {
     EXPECT_TRUE(carries(refusal(blob), parts));
   }
 }

@@ -1,11 +1,8 @@
-#include "store/upgrade.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -14,6 +11,8 @@
 #include "carries.h"
 #include "sample_trial.h"
 #include "store/database.h"
+#include "store/samples.h"
+#include "store/schema.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
@@ -21,11 +20,11 @@ namespace upgrade_test {
 
 using Mode = Database::Mode;
 
-/// A database that tiletune wrote when schema 1 was the newest: a baseline and three kernels.
+/// A database that version 0.2 wrote: a baseline and three kernels.
 class Upgrade : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream stream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_1.sql");
+    std::ifstream stream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_13.sql");
     std::stringstream text;
     text << stream.rdbuf();
     sql(text.str());
@@ -41,65 +40,59 @@ class Upgrade : public ::testing::Test {
     return error_of([&] { Database(file_, mode); });
   }
 
-  void expect_schema_1() const {
-    EXPECT_EQ(answer("PRAGMA user_version"), "1");
-    EXPECT_EQ(answer("SELECT count(*) FROM pragma_table_info('trial') WHERE name = 'timed_in'"), "0");
-    EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE name IN ('sweep_trial', 'calibration')"), "0");
-    EXPECT_EQ(answer("SELECT length(samples_us) FROM trial WHERE id = 2"), "40");
+  void expect_schema_13() const {
+    EXPECT_EQ(answer("PRAGMA user_version"), "13");
+    EXPECT_EQ(answer("SELECT count(*) FROM pragma_table_info('trial') WHERE name = 'source_hash'"), "0");
     EXPECT_EQ(answer("SELECT count(*) FROM ranking"), "3");
-  }
-
-  /// The samples of a row of schema 1.
-  std::vector<double> old_samples(const std::string& key) const {
-    SQLite::Database database(file_, SQLite::OPEN_READONLY);
-    SQLite::Statement query(database, "SELECT samples_us FROM trial WHERE \"key\" = ?");
-    query.bind(1, key);
-    query.executeStep();
-    const SQLite::Column cell = query.getColumn(0);
-    std::vector<double> samples(static_cast<std::size_t>(cell.getBytes()) / sizeof(double));
-    std::memcpy(samples.data(), cell.getBlob(), samples.size() * sizeof(double));
-    return samples;
   }
 
   TemporaryFolder folder_;
   std::filesystem::path file_ = folder_ / "old.db";
 };
 
-TEST_F(Upgrade, RowsKeepAllTheyHadAndNewColumnsAreAbsent) {
-  const std::string kernel = "54d03f98e8f7ad9c94074e58e5c33e32";
-  const std::vector<double> samples = old_samples(kernel);
+TEST_F(Upgrade, RowsKeepAllTheyHadAndNewColumnsAreEmpty) {
+  const std::string samples = answer("SELECT hex(samples_us) FROM trial WHERE id = 2");
   const Database database(file_, Mode::read_write);
   const std::vector<Trial> trials = database.trials({});
   ASSERT_EQ(trials.size(), 4U);
   const Trial& trial = trials[1];
-  EXPECT_EQ(trial.key, kernel);
+  EXPECT_EQ(trial.key, "54d03f98e8f7ad9c94074e58e5c33e32");
   EXPECT_EQ(trial.parameters, R"({"BM":4,"BN":64})");
   EXPECT_EQ(trial.median_us, 331.55199885368347167);
   EXPECT_EQ(trial.blocks_per_multiprocessor, 8);
-  EXPECT_EQ(trial.host, "vm");
-  ASSERT_EQ(samples.size(), 5U);
-  EXPECT_EQ(trial.samples_us, samples);
-  EXPECT_EQ(trial.timed_in, "");
-  EXPECT_EQ(trial.noise_floor_percent, std::nullopt);
-  EXPECT_TRUE(trial.clocks_mhz.empty());
+  EXPECT_EQ(trial.samples_us.size(), 5U);
+  EXPECT_EQ(answer("SELECT hex(samples_us) FROM trial WHERE id = 2"), samples);
+  EXPECT_EQ(trial.source_hash, "");
   EXPECT_EQ(database.sweeps().at(0).command, "tiletune sweep configs/quick.json --limit 5");
 }
 
-TEST_F(Upgrade, SamplesTakeLess) {
-  const auto bytes = [&] { return std::stoi(answer("SELECT sum(length(samples_us)) FROM trial")); };
-  const int before = bytes();
-  Database(file_, Mode::read_write);
-  EXPECT_LT(bytes(), before);
+TEST_F(Upgrade, SamplesThatVersion01PackedAreForgotten) {
+  sql("UPDATE trial SET samples_us = x'02000206040102', clocks_mhz = x'01000100014000' WHERE id = 2");
+  for (const Mode mode : {Mode::read_only, Mode::read_write}) {
+    const Database database(file_, mode);
+    EXPECT_TRUE(database.trials({}).at(1).samples_us.empty());
+    EXPECT_TRUE(database.trials({}).at(1).clocks_mhz.empty());
+    EXPECT_EQ(database.trials({}).at(1).median_us, 331.55199885368347167);
+    EXPECT_EQ(database.trials({}).at(2).samples_us.size(), 5U);
+  }
 }
 
-TEST_F(Upgrade, TheBaselineGetsItsNameAndItsLibrary) {
-  const Database database(file_, Mode::read_write);
-  const std::vector<Trial> trials = database.trials({});
-  EXPECT_EQ(trials.at(1).baseline, "cublas");
-  EXPECT_EQ(trials.at(0).kind, "baseline");
-  EXPECT_EQ(trials.at(0).kernel_expression, "");
-  EXPECT_EQ(trials.at(0).derived, R"({"library":"cuBLAS 13.1.0","algorithm":""})");
-  EXPECT_EQ(trials.at(1).derived, R"({"THREADS":256})");
+TEST_F(Upgrade, EarlierSchemasAreRefused) {
+  for (const char* version : {"12", "1"}) {
+    sql(std::string("PRAGMA user_version = ") + version);
+    for (const Mode mode : {Mode::read_only, Mode::read_write}) {
+      EXPECT_TRUE(carries(refusal(mode), {file_.string() + ":", std::string("has schema ") + version,
+                                          "reads schemas 13 to", "tiletune merge OLD.db -o NEW.db"}));
+    }
+    EXPECT_EQ(answer("PRAGMA user_version"), version);
+  }
+}
+
+TEST_F(Upgrade, ColumnsThatVersion02AddedToEarlierSchemasAreKnown) {
+  sql("ALTER TABLE calibration DROP COLUMN read_gbs; "
+      "ALTER TABLE calibration ADD COLUMN read_gbs REAL NOT NULL DEFAULT 0");
+  EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U);
+  EXPECT_EQ(Database(file_, Mode::read_write).trials({}).size(), 4U);
 }
 
 TEST_F(Upgrade, AnUpgradedDatabaseTakesNewRowsAndRanksThem) {
@@ -125,85 +118,7 @@ TEST_F(Upgrade, ReadingUpgradesACopyAlone) {
   EXPECT_EQ(reader.trials({}).size(), 4U);
   EXPECT_EQ(reader.sweeps().size(), 1U);
   EXPECT_ANY_THROW(reader.record(timed_trial("a", 1, 0)));
-  expect_schema_1();
-}
-
-TEST_F(Upgrade, WhatWasColdUpToSchema4IsDirty) {
-  {
-    Database database(file_, Mode::read_write);
-    Trial cold = timed_trial("cold", 1, 0);
-    cold.cache = "cold";
-    Trial warm = timed_trial("warm", 1, 0);
-    warm.cache = "warm";
-    database.record(cold);
-    database.record(warm);
-    CalibrationRecord calibration;
-    calibration.gpu_uuid = "GPU-1";
-    calibration.read_gbs = 4500;
-    database.record_calibration(calibration);
-  }
-  sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN printed; "
-      "ALTER TABLE calibration DROP COLUMN read_gbs; PRAGMA user_version = 4");
-  Database database(file_, Mode::read_write);
-  EXPECT_EQ(database.find("cold")->cache, "dirty");
-  EXPECT_EQ(database.find("warm")->cache, "warm");
-  EXPECT_EQ(database.find("cold")->printed, "");
-  EXPECT_EQ(database.calibration("GPU-1", "")->read_gbs, 0) << "so that it is not used";
-  Trial cold = timed_trial("new", 1, 0);
-  cold.cache = "cold";
-  database.record(cold);
-  EXPECT_EQ(answer("PRAGMA user_version"), std::to_string(kSchemaVersion));
-  EXPECT_EQ(Database(file_, Mode::read_write).find("new")->cache, "cold");
-}
-
-TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
-  { Database(file_, Mode::read_write); }
-  const std::string views = answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'");
-  sql("DROP VIEW best; DROP VIEW ranking; CREATE VIEW ranking AS SELECT * FROM trial; "
-      "CREATE VIEW best AS SELECT * FROM ranking; PRAGMA user_version = 2");
-  { EXPECT_EQ(Database(file_, Mode::read_write).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), std::to_string(kSchemaVersion));
-  EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'"), views);
-}
-
-TEST_F(Upgrade, SweepsOfSchema9AreOfAllOfTheSpace) {
-  {
-    Database database(file_, Mode::read_write);
-    SweepRecord sweep;
-    sweep.host = "before";
-    database.begin_sweep(sweep);
-  }
-  sql("ALTER TABLE sweep DROP COLUMN shard; PRAGMA user_version = 9");
-  EXPECT_EQ(Database(file_, Mode::read_only).sweeps().back().shard, "");
-  Database database(file_, Mode::read_write);
-  EXPECT_EQ(database.sweeps().back().host, "before");
-  SweepRecord shard;
-  shard.shard = "1/2";
-  database.begin_sweep(shard);
-  EXPECT_EQ(database.sweeps().back().shard, "1/2");
-}
-
-TEST_F(Upgrade, Schema3GetsTheKeysAndIndicesOfToday) {
-  {
-    Database database(file_, Mode::read_write);
-    Trial dated = timed_trial("0123456789abcdef0123456789abcdef", 1, 0);
-    dated.source = Source::imported;
-    dated.recorded_at = "2026-11-22T10:05:20Z";
-    database.record(dated);
-    Trial undated = timed_trial("fedcba9876543210fedcba9876543210", 1, 0);
-    undated.source = Source::imported;
-    database.record(undated);
-  }
-  const auto keys = [&] {
-    return answer("SELECT group_concat(\"key\") FROM trial WHERE source = 'imported'");
-  };
-  const std::string schema = answer("SELECT group_concat(sql) FROM sqlite_schema");
-  sql("DROP INDEX trial_baseline; CREATE INDEX trial_comparable ON trial(gpu); CREATE TRIGGER trial_made "
-      "AFTER INSERT ON trial BEGIN DELETE FROM trial; END; PRAGMA user_version = 3");
-  { Database(file_, Mode::read_write); }
-  EXPECT_EQ(keys(), "20261122100520ef0123456789abcdef,fedcba9876543210fedcba9876543210");
-  EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema"), schema);
-  EXPECT_EQ(answer("SELECT count(*) FROM trial WHERE source = 'measured' AND length(\"key\") = 32"), "4");
+  expect_schema_13();
 }
 
 TEST_F(Upgrade, ASecondOpeningChangesNothing) {
@@ -236,7 +151,7 @@ TEST_F(Upgrade, WhatCannotBeWrittenIsReadAllTheSame) {
     EXPECT_TRUE(carries(refusal(Mode::read_write), {"write-protected"}));
   }
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
-  expect_schema_1();
+  expect_schema_13();
 }
 
 TEST_F(Upgrade, WhatIsNotOfThatSchemaStaysAsItIs) {
@@ -246,20 +161,20 @@ TEST_F(Upgrade, WhatIsNotOfThatSchemaStaysAsItIs) {
       EXPECT_TRUE(carries(refusal(mode), parts));
     }
   };
-  sql("CREATE TABLE calibration (other TEXT)");
+  sql("ALTER TABLE calibration RENAME TO mine; CREATE TABLE calibration (other TEXT)");
   expect_refused({"table calibration", "'CREATE TABLE calibration ( )'"});
-  sql("DROP TABLE calibration; CREATE INDEX mine ON trial(abs(id))");
+  sql("DROP TABLE calibration; ALTER TABLE mine RENAME TO calibration; CREATE INDEX mine ON trial(abs(id))");
   expect_refused({"table trial", "index 'mine'"});
   sql("DROP INDEX mine");
-  expect_schema_1();
+  expect_schema_13();
   sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial RENAME COLUMN \"key\" TO lost");
   expect_refused({"table trial", "'\"lost\" TEXT NOT NULL UNIQUE CHECK ( lost < > '' )'"});
-  EXPECT_EQ(answer("PRAGMA user_version"), "1");
+  EXPECT_EQ(answer("PRAGMA user_version"), "13");
 }
 
 TEST_F(Upgrade, DamageIsFoundWhileUpgrading) {
   sql("DROP VIEW best; DROP VIEW ranking; CREATE TABLE best (n)");
-  EXPECT_TRUE(carries(refusal(Mode::read_only), {"schema 1", "damaged", "DROP TABLE"}));
+  EXPECT_TRUE(carries(refusal(Mode::read_only), {"schema 13", "damaged", "DROP TABLE"}));
   sql("DROP TABLE best; CREATE VIEW best AS SELECT 1; CREATE VIEW ranking AS SELECT 1 AS n, 2 AS m, 3 AS o");
   EXPECT_EQ(refusal(Mode::read_only), "no error");
 }
@@ -286,12 +201,12 @@ void kill_in_the_middle(const std::filesystem::path& file) {
   waitpid(child, nullptr, 0);
 }
 
-TEST_F(Upgrade, KilledInTheMiddleItLeavesSchema1) {
+TEST_F(Upgrade, KilledInTheMiddleItLeavesSchema13) {
   for (const char* journal : {"DELETE", "WAL"}) {
     sql(std::string("PRAGMA journal_mode = ") + journal);
     kill_in_the_middle(file_);
     sql("BEGIN IMMEDIATE; COMMIT");  // A writer rolls back what the killed one left.
-    expect_schema_1();
+    expect_schema_13();
   }
   EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U);
 }
