@@ -15,7 +15,7 @@
 #include "output/comparison.h"
 #include "output/display.h"
 #include "output/table.h"
-#include "rank/compare_databases.h"
+#include "rank/compare.h"
 
 namespace tiletune {
 

@@ -95,17 +95,6 @@ Json pairs_json(const Comparison& comparison, const ComparedProblem& problem) {
   return pairs;
 }
 
-Json joined_json(const Comparison& comparison, const JoinedTemplate& joined) {
-  Json object{{"template", joined.name}, {"sides", Json::array()}};
-  for (const std::size_t side : joined.sides) object["sides"].push_back(comparison.sides[side].name);
-  object["by"] = joined.by;
-  object["left_out"] = Json::array();
-  for (const auto& [side, parameters] : joined.left_out)
-    object["left_out"].push_back({{"side", comparison.sides[side].name}, {"parameters", parameters}});
-  object["apart"] = joined.apart;
-  return object;
-}
-
 Json problem_json(const Comparison& comparison, const ComparedProblem& problem, const Databases& databases) {
   Json object{{"problem", problem.problem}, {"conditions", problem.conditions}, {"cache", problem.cache}};
   object["gpu"] = problem.gpu.empty() ? Json() : Json(problem.gpu);
@@ -115,23 +104,7 @@ Json problem_json(const Comparison& comparison, const ComparedProblem& problem, 
     object["configurations"].push_back(configuration_json(comparison, chosen));
   object["pairs"] = pairs_json(comparison, problem);
   object["common"] = problem.common;
-  object["joined"] = Json::array();
-  for (const JoinedTemplate& joined : problem.joined)
-    object["joined"].push_back(joined_json(comparison, joined));
   return object;
-}
-
-Json written_json(const Comparison& comparison) {
-  Json list = Json::array();
-  for (const WrittenValues& values : comparison.written) {
-    Json ways = Json::object();
-    for (const auto& [writing, sides] : values.sides) {
-      for (const std::size_t side : sides) ways[name(writing)].push_back(comparison.sides[side].name);
-    }
-    list.push_back(
-        {{"template", values.template_name}, {"parameter", values.parameter}, {"written_as", ways}});
-  }
-  return list;
 }
 
 Json unmeasured_json(const Comparison& comparison, const Databases& databases) {
@@ -183,7 +156,6 @@ Json envelope_json(const Comparison& comparison, const Databases& databases,
           {"by", name(comparison.by)},
           {"mixes_sources", comparison.mixes_sources()},
           {"sides", sides_json(comparison)},
-          {"taken_as_equal", written_json(comparison)},
           {"unmeasured", unmeasured_json(comparison, databases)},
           {"slower", slower_json(comparison, fail_above)},
           {"unchecked", unchecked_json(comparison, fail_above)},

@@ -44,52 +44,6 @@ std::string listed(const std::set<std::string>& names) {
   return join(std::vector<std::string>(names.begin(), names.end()), ", ");
 }
 
-std::string names_of(const Comparison& comparison, const std::set<std::size_t>& sides) {
-  std::vector<std::string> names;
-  for (const std::size_t side : sides) names.push_back(comparison.sides[side].name);
-  return join(names, ", ");
-}
-
-using LeftOut = std::map<std::size_t, std::set<std::string>>;
-
-/// "B leaves out X, Y; C leaves out Z"
-std::string left_out_text(const Comparison& comparison, const LeftOut& left_out) {
-  std::vector<std::string> texts;
-  for (const auto& [side, parameters] : left_out)
-    texts.push_back(fmt::format("{} leaves out {}", comparison.sides[side].name, listed(parameters)));
-  return join(texts, "; ");
-}
-
-/// The same is often to be said of several pairs of sides.
-void add_left_out_parameters(const Comparison& comparison, const ComparedProblem& problem,
-                             std::vector<std::string>& lines) {
-  std::map<std::tuple<std::string, std::set<std::string>, LeftOut>, std::set<std::size_t>> all;
-  for (const JoinedTemplate& joined : problem.joined) {
-    if (!joined.left_out.empty())
-      all[{joined.name, joined.by, joined.left_out}].insert(joined.sides.begin(), joined.sides.end());
-  }
-  for (const auto& [what, sides] : all) {
-    const auto& [kernel, by, left_out] = what;
-    const std::string how = by.empty()
-                                ? "not joined, because no parameter is in all of them"
-                                : fmt::format("joined on {}, and the fastest of each counts", listed(by));
-    lines.push_back(printable(fmt::format("{}: rows of {} are {}: {}", names_of(comparison, sides), kernel,
-                                          how, left_out_text(comparison, left_out))));
-  }
-}
-
-void add_joined(const Comparison& comparison, const ComparedProblem& problem,
-                std::vector<std::string>& lines) {
-  add_left_out_parameters(comparison, problem, lines);
-  for (const JoinedTemplate& joined : problem.joined) {
-    if (joined.apart == 0) continue;
-    const std::string sides = names_of(comparison, {joined.sides.begin(), joined.sides.end()});
-    lines.push_back(
-        printable(fmt::format("{}: {} rows of {} list other parameters than {}, so they are not compared",
-                              sides, joined.apart, joined.name, listed(joined.by))));
-  }
-}
-
 void add_screened(const Comparison& comparison, const ComparedProblem& problem,
                   std::vector<std::string>& lines) {
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
@@ -221,27 +175,6 @@ void add_regressions(const Comparison& comparison, double above, std::vector<std
   }
 }
 
-}  // namespace
-
-namespace {
-
-/// "boolean in rows of A, integer in those of B, C"
-std::string writings_text(const Comparison& comparison, const WrittenValues& values) {
-  std::vector<std::string> ways;
-  for (const auto& [writing, sides] : values.sides)
-    ways.push_back(fmt::format("{} in {} of {}", name(writing), ways.empty() ? "rows" : "those",
-                               names_of(comparison, sides)));
-  return join(ways, ", ");
-}
-
-void add_written_values(const Comparison& comparison, std::vector<std::string>& lines) {
-  for (const WrittenValues& values : comparison.written) {
-    lines.push_back(
-        printable(fmt::format("note: {} of {} is {}; values of the same number (1, 1.0, true) count as equal",
-                              values.parameter, values.template_name, writings_text(comparison, values))));
-  }
-}
-
 /// Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
 void add_several_gpus(const Comparison& comparison, std::vector<std::string>& lines) {
   if (comparison.by == CompareBy::gpu) return;
@@ -275,14 +208,12 @@ std::vector<std::string> lines_above(const Comparison& comparison) {
   std::vector<std::string> lines;
   add_mixed_sources(comparison, lines);
   add_several_gpus(comparison, lines);
-  add_written_values(comparison, lines);
   return lines;
 }
 
 std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem) {
   std::vector<std::string> lines;
   for (const PairOfSides& pair : problem.pairs) lines.push_back(pair_line(comparison, pair));
-  add_joined(comparison, problem, lines);
   add_screened(comparison, problem, lines);
   add_left_out(comparison, problem, lines);
   add_unmeasured(comparison, problem, lines);
@@ -293,8 +224,6 @@ std::vector<std::string> lines_under(const Comparison& comparison, const Compare
 
 std::vector<std::string> notes_on(const Comparison& comparison, const ComparedProblem& problem) {
   std::vector<std::string> lines;
-  add_written_values(comparison, lines);
-  add_joined(comparison, problem, lines);
   add_left_out(comparison, problem, lines);
   return lines;
 }

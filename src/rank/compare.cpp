@@ -4,21 +4,118 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <tuple>
 #include <utility>
 
-#include "rank/candidates.h"
 #include "rank/compare_problem.h"
 
 namespace tiletune {
 
 namespace {
 
+/// What the sides have of a problem, whatever the state of the cache.
+struct Candidates {
+  std::string problem;
+  std::string conditions;
+  std::string gpu;  ///< empty when sides are GPUs
+  std::vector<std::vector<const ComparableRows*>> of_sides;
+};
+
+/// Problems of several sides, in order of first appearance.
+class CandidateList {
+ public:
+  CandidateList(CompareBy by, const std::vector<Side>& sides, const GpuAlias& alias);
+
+  void add(std::size_t side, const ComparableRows& rows);
+
+  std::vector<Candidates> all;
+
+ private:
+  void add(std::size_t side, const ComparableRows& rows, const std::string& gpu);
+
+  CompareBy by_;
+  std::size_t sides_;
+  GpuNames names_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;
+};
+
+/// Without the state of the cache.
+int distrust(Source source) {
+  switch (source) {
+    case Source::measured:
+      return 0;
+    case Source::replayed:
+      return 1;
+    case Source::imported:
+      return 2;
+    case Source::predicted:
+      return 3;
+  }
+  return 3;
+}
+
+std::map<std::string, std::set<Source>> recorded_gpus(const std::vector<Side>& sides) {
+  std::map<std::string, std::set<Source>> gpus;
+  for (const Side& side : sides) {
+    for (const auto& [gpu, sources] : side.gpus) gpus[gpu].insert(sources.begin(), sources.end());
+  }
+  return gpus;
+}
+
+CandidateList::CandidateList(CompareBy by, const std::vector<Side>& sides, const GpuAlias& alias)
+    : by_(by), sides_(sides.size()), names_(recorded_gpus(sides), alias) {}
+
+void CandidateList::add(std::size_t side, const ComparableRows& rows) {
+  if (by_ == CompareBy::gpu) return add(side, rows, "");
+  for (const std::string& gpu : names_.meant_by(rows.what->gpu)) add(side, rows, gpu);
+}
+
+void CandidateList::add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
+  const std::string conditions = without_cache(*rows.what).conditions;
+  const auto [place, is_new] = places_.try_emplace({rows.what->problem, conditions, gpu}, all.size());
+  if (is_new) {
+    all.push_back({rows.what->problem, conditions, gpu, {}});
+    all.back().of_sides.resize(sides_);
+  }
+  all[place->second].of_sides[side].push_back(&rows);
+}
+
+/// Measured rows with different states of the cache make problems of their own.
+std::set<std::string> caches_of(const Candidates& candidates) {
+  std::set<std::string> caches;
+  for (const auto& side : candidates.of_sides) {
+    for (const ComparableRows* rows : side) {
+      if (!rows->what->cache.empty()) caches.insert(rows->what->cache);
+    }
+  }
+  if (caches.empty()) caches.insert("");
+  return caches;
+}
+
+/// Chooses from several sets of one side; null where it has none.
+const ComparableRows* most_trusted(const std::vector<const ComparableRows*>& sets, const std::string& cache,
+                                   std::set<Source>& left_out) {
+  const auto rank = [&](const ComparableRows& rows) {
+    return std::tuple(distrust(rows.what->source), rows.kernels.empty(), rows.what->cache != cache);
+  };
+  const ComparableRows* best = nullptr;
+  for (const ComparableRows* rows : sets) {
+    if (!rows->what->cache.empty() && rows->what->cache != cache) continue;
+    if (best == nullptr || rank(*rows) < rank(*best)) {
+      if (best != nullptr && best->what->source != rows->what->source) left_out.insert(best->what->source);
+      best = rows;
+    } else if (rows->what->source != best->what->source) {
+      left_out.insert(rows->what->source);
+    }
+  }
+  return best;
+}
+
 class Comparer {
  public:
-  Comparer(CompareBy by, const std::vector<Side>& sides, const ReadParameters& read)
-      : parameters_(sides, read) {
+  Comparer(CompareBy by, const std::vector<Side>& sides) {
     comparison.by = by;
-    comparison.written = values_in_several_writings(sides);
     for (const Side& side : sides) {
       std::set<std::string> gpus;
       for (const auto& entry : side.gpus) gpus.insert(entry.first);
@@ -48,7 +145,7 @@ class Comparer {
     }
     // What failed everywhere is for no one to choose from.
     if (problem.sides_with_kernels() == 0) return;
-    compare_rows(sets, parameters_, problem);
+    compare_rows(sets, problem);
     comparison.problems.push_back(std::move(problem));
   }
 
@@ -61,8 +158,6 @@ class Comparer {
     of_all.sources.insert(side.source);
     ++of_all.problems;
   }
-
-  ParameterTable parameters_;
 };
 
 }  // namespace
@@ -78,13 +173,12 @@ bool Comparison::mixes_sources() const {
   return all.size() > 1;
 }
 
-Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
-                         const ReadParameters& read) {
+Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias) {
   if (sides.size() > kMostSides) {
     throw UserError(fmt::format("{} sides to compare, at most {} can be", sides.size(), kMostSides),
                     "Choose fewer rows with --gpu, --sweep or --problem.");
   }
-  Comparer comparer(by, sides, read);
+  Comparer comparer(by, sides);
   std::deque<std::vector<ComparableRows>> sets;
   CandidateList candidates(by, sides, alias);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -95,6 +189,23 @@ Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias&
   }
   for (const Candidates& each : candidates.all) comparer.compare(each);
   return std::move(comparer.comparison);
+}
+
+Comparison compare_databases(const Databases& databases, const ComparedRows& rows, const GpuAlias& alias) {
+  TrialFilter kernels = rows.filter;
+  kernels.baselines = false;
+  SideRows dealt(rows.by, rows.database_names, alias);
+  databases.for_each(kernels, compare_columns(),
+                     [&](std::int64_t id, Trial& trial) { dealt.add(Databases::index_of(id), id, trial); });
+  std::vector<Side> sides = dealt.take(rows.names);
+  Comparison comparison;
+  if (sides.size() < 2) {
+    for (const Side& side : sides) comparison.sides.push_back({side.name, {}, {}, {}, 0});
+  } else {
+    comparison = compare_sides(rows.by, sides, alias);
+  }
+  comparison.recorded = dealt.recorded();
+  return comparison;
 }
 
 std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& comparison) {

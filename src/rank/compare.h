@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "base/outcome.h"
-#include "rank/parameter_table.h"
-#include "rank/row_joins.h"
+#include "rank/databases.h"
 #include "rank/sides.h"
-#include "rank/written_values.h"
 
 namespace tiletune {
 
@@ -87,8 +85,6 @@ struct ComparedProblem {
   std::size_t common = 0;                 ///< configurations that ran on every side that has the problem
   std::optional<Portability> compromise;  ///< the one of these with the largest Pennycook's metric
   std::optional<Portability> safest;      ///< the one of these with the largest minimum
-  /// Of each two sides, and of all when these are more.
-  std::vector<JoinedTemplate> joined;
 
   std::size_t sides_with_kernels() const;
 };
@@ -106,7 +102,6 @@ struct Comparison {
   std::vector<ComparedSide> sides;
   std::vector<std::string> recorded;      ///< names of all sides that there are rows of
   std::vector<ComparedProblem> problems;  ///< in order of first appearance
-  std::vector<WrittenValues> written;     ///< values in several ways, which counted as one
 
   /// Sides, or problems within one, have times from different sources.
   bool mixes_sources() const;
@@ -118,8 +113,19 @@ inline constexpr std::size_t kMostSides = 256;
 /// Compares sides problem by problem. Predictions, for which there is no state of the cache, stand beside
 /// measurements in each. What is said of two sides follows from their rows alone.
 /// Throws UserError when there are more than kMostSides.
-Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
-                         const ReadParameters& read);
+Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias);
+
+/// What is to be compared.
+struct ComparedRows {
+  CompareBy by = CompareBy::gpu;
+  TrialFilter filter;                       ///< of rows; baselines do not count whatever it says
+  std::vector<std::string> names;           ///< of sides (SideRows::take); none: all
+  std::vector<std::string> database_names;  ///< in the order of the databases
+};
+
+/// Reads the rows and compares them. With fewer than two sides nothing is compared, and the comparison says
+/// which sides there are. Throws UserError for the name of a side that no row has.
+Comparison compare_databases(const Databases& databases, const ComparedRows& rows, const GpuAlias& alias);
 
 /// The best configuration of one side that another has no row of.
 struct UnmeasuredTransfer {

@@ -15,17 +15,56 @@ namespace {
 
 using Sets = std::vector<const ComparableRows*>;
 
-std::vector<std::size_t> present(const Sets& sides) {
-  std::vector<std::size_t> places;
-  for (std::size_t side = 0; side < sides.size(); ++side) {
-    if (sides[side] != nullptr) places.push_back(side);
-  }
-  return places;
-}
+/// A row with what orders it: rows of a side lie in one array, fastest first and failures last.
+struct JoinedRow {
+  Identity identity;
+  std::size_t side;
+  const RankingRow* row;
 
-JoinedRows joined_rows(const Sets& sides, const RowJoins& joins) {
-  return {sides, [&](const RankingRow& row) { return joins.of(row); }};
-}
+  auto operator<=>(const JoinedRow&) const = default;
+};
+
+/// The configurations of a problem, each with its row on every side. Of several rows of one side the fastest
+/// counts.
+class JoinedRows {
+ public:
+  explicit JoinedRows(const Sets& sides) : sides_(sides.size()) {
+    std::vector<JoinedRow> all;
+    for (std::size_t side = 0; side < sides.size(); ++side) {
+      if (sides[side] == nullptr) continue;
+      for (const auto& rows : {sides[side]->kernels, sides[side]->failed}) {
+        for (const RankingRow& row : rows) all.push_back({row.identity, side, &row});
+      }
+    }
+    std::sort(all.begin(), all.end());
+    for (const JoinedRow& one : all) {
+      if (identities_.empty() || identities_.back() != one.identity) {
+        identities_.push_back(one.identity);
+        rows_.resize(rows_.size() + sides_, nullptr);
+      }
+      const RankingRow*& row = rows_[rows_.size() - sides_ + one.side];
+      if (row == nullptr) row = one.row;
+    }
+  }
+
+  std::size_t size() const { return identities_.size(); }
+
+  /// The row of a configuration on a side, which may have failed; null where it has none.
+  const RankingRow* row(std::size_t configuration, std::size_t side) const {
+    return rows_[configuration * sides_ + side];
+  }
+
+  /// The place of a configuration that is there.
+  std::size_t place_of(const Identity& identity) const {
+    return static_cast<std::size_t>(std::lower_bound(identities_.begin(), identities_.end(), identity) -
+                                    identities_.begin());
+  }
+
+ private:
+  std::size_t sides_;
+  std::vector<Identity> identities_;  ///< ascending
+  std::vector<const RankingRow*> rows_;
+};
 
 /// What ran on a side.
 struct Runners {
@@ -43,13 +82,8 @@ struct Runners {
 
 class ProblemComparer {
  public:
-  ProblemComparer(const Sets& sides, const ParameterTable& parameters, ComparedProblem& problem)
-      : sides_(sides),
-        parameters_(parameters),
-        listed_(parameters, sides),
-        joins_(parameters, listed_, present(sides)),
-        joined_(joined_rows(sides, joins_)),
-        problem_(problem) {
+  ProblemComparer(const Sets& sides, ComparedProblem& problem)
+      : sides_(sides), joined_(sides), problem_(problem) {
     for (const ComparableRows* rows : sides_) {
       runners_.emplace_back();
       if (rows != nullptr && !rows->kernels.empty()) runners_.back().emplace(*rows);
@@ -67,9 +101,7 @@ class ProblemComparer {
     for (Portability& best : problem_.best_of) {
       if (!best.on.empty()) add_figures(best);
     }
-    if (problem_.sides_with_kernels() < 2) return;
-    compromise();
-    if (present(sides_).size() > 2) note(joins_);
+    if (problem_.sides_with_kernels() >= 2) compromise();
   }
 
  private:
@@ -111,32 +143,14 @@ class ProblemComparer {
 
   /// What follows from two sides alone.
   void compare(std::size_t i, std::size_t j) {
-    if (present(sides_).size() == 2) {
-      note(joins_);
-      return compare(i, j, joins_, joined_);
-    }
-    const RowJoins joins(parameters_, listed_, {i, j});
-    note(joins);
-    if (joins.is_plain() && joins_.is_plain()) return compare(i, j, joins_, joined_);
-    Sets both(sides_.size(), nullptr);
-    both[i] = sides_[i];
-    both[j] = sides_[j];
-    compare(i, j, joins, joined_rows(both, joins));
-  }
-
-  void compare(std::size_t i, std::size_t j, const RowJoins& joins, const JoinedRows& joined) {
     const auto transfer = [&](std::size_t from, std::size_t to) {
       if (!runners_[from]) return;
-      const std::size_t configuration = joined.place_of(joins.of(*best(from)));
-      problem_.best_of[from].on[to] = standing(joined.row(configuration, to), to);
+      const std::size_t configuration = joined_.place_of(best(from)->identity);
+      problem_.best_of[from].on[to] = standing(joined_.row(configuration, to), to);
     };
     transfer(i, j);
     transfer(j, i);
-    if (runners_[i] && runners_[j]) problem_.pairs.push_back(pair(i, j, joined));
-  }
-
-  void note(const RowJoins& joins) {
-    problem_.joined.insert(problem_.joined.end(), joins.joined().begin(), joins.joined().end());
+    if (runners_[i] && runners_[j]) problem_.pairs.push_back(pair(i, j));
   }
 
   void add_figures(Portability& portability) const {
@@ -159,13 +173,13 @@ class ProblemComparer {
     if (unmeasured == 0 || portability.minimum == 0.0) portability.pennycook = pennycook(known);
   }
 
-  static PairOfSides pair(std::size_t i, std::size_t j, const JoinedRows& joined) {
+  PairOfSides pair(std::size_t i, std::size_t j) const {
     PairOfSides pair{i, j, 0, {}, 0, 0};
     std::vector<double> first;
     std::vector<double> second;
-    for (std::size_t c = 0; c < joined.size(); ++c) {
-      const RankingRow* a = joined.row(c, i);
-      const RankingRow* b = joined.row(c, j);
+    for (std::size_t c = 0; c < joined_.size(); ++c) {
+      const RankingRow* a = joined_.row(c, i);
+      const RankingRow* b = joined_.row(c, j);
       if (a == nullptr || b == nullptr || a->time_us == 0 || b->time_us == 0) continue;
       first.push_back(a->time_us);
       second.push_back(b->time_us);
@@ -232,9 +246,6 @@ class ProblemComparer {
   }
 
   const Sets& sides_;
-  const ParameterTable& parameters_;
-  ListedRows listed_;
-  RowJoins joins_;
   JoinedRows joined_;
   ComparedProblem& problem_;
   std::vector<std::optional<Runners>> runners_;
@@ -242,8 +253,6 @@ class ProblemComparer {
 
 }  // namespace
 
-void compare_rows(const Sets& sides, const ParameterTable& parameters, ComparedProblem& problem) {
-  ProblemComparer(sides, parameters, problem).fill();
-}
+void compare_rows(const Sets& sides, ComparedProblem& problem) { ProblemComparer(sides, problem).fill(); }
 
 }  // namespace tiletune

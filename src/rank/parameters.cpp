@@ -87,11 +87,6 @@ void for_each_member(std::string_view object,
   }
 }
 
-void append_member_names(std::string_view object, std::string& names) {
-  for_each_member(
-      object, [&](std::string_view name, std::string_view /*value*/) { names.append(name).append(1, '\n'); });
-}
-
 Identity identity_of(std::string_view template_name, std::string_view parameters) {
   constexpr std::size_t kMembers = 16;  // few templates have more
   Members members;
@@ -128,14 +123,6 @@ const Value* WrittenAs::find(std::string_view written) const {
 
 const Value* find_value(const std::vector<Value>& values, std::string_view written) {
   return WrittenAs(values).find(written);
-}
-
-std::optional<Writing> writing_of(std::string_view value) {
-  if (value == "true" || value == "false") return Writing::boolean;
-  if (!is_number(value)) return std::nullopt;
-  if (!has_point(value)) return Writing::whole_number;
-  const std::optional<double> number = double_of(value);
-  return number && whole_of(*number) ? std::optional(Writing::number_with_point) : std::nullopt;
 }
 
 }  // namespace tiletune

@@ -13,11 +13,8 @@
 
 namespace tiletune {
 
-/// Names of the members of a JSON object in their order, each ended by a line feed. Quick, for a million
-/// rows: of text that is not JSON it makes something, too.
-void append_member_names(std::string_view object, std::string& names);
-
-/// `visit` takes each member's name, without its quotes, and its value as it is written. As quick.
+/// `visit` takes each member's name in their order, without its quotes, and its value as it is written. It is
+/// quick, for a million rows: of text that is not JSON it makes something, too.
 void for_each_member(std::string_view object,
                      const std::function<void(std::string_view name, std::string_view value)>& visit);
 
@@ -47,11 +44,5 @@ class WrittenAs {
 
 /// The same, to find one value only.
 const Value* find_value(const std::vector<Value>& values, std::string_view written);
-
-/// Ways to write a value that is equal to one written in another way.
-enum class Writing { boolean, whole_number, number_with_point };
-
-/// None for a value that can be written in one way alone: text, or a fraction.
-std::optional<Writing> writing_of(std::string_view value);
 
 }  // namespace tiletune

@@ -41,20 +41,10 @@ bool contains(const std::string& text, const std::string& part) {
   return !part.empty() && text.find(part) != std::string::npos;
 }
 
-void add(ListUse& use, const ListUse& more) {
-  use.rows += more.rows;
-  use.writings.resize(more.writings.size());
-  for (std::size_t i = 0; i < more.writings.size(); ++i)
-    use.writings[i].insert(more.writings[i].begin(), more.writings[i].end());
-}
-
 void append(Side& side, Side&& more) {
   for (RankingRows& rows : more.rows) side.rows.push_back(std::move(rows));
   for (const auto& [gpu, sources] : more.gpus) side.gpus[gpu].insert(sources.begin(), sources.end());
   side.drivers.merge(more.drivers);
-  for (const auto& [kernel, lists] : more.parameter_lists) {
-    for (const auto& [list, use] : lists) add(side.parameter_lists[kernel][list], use);
-  }
 }
 
 }  // namespace
@@ -116,28 +106,12 @@ Side& SideRows::side_of(const std::string& name) {
   return side;
 }
 
-void SideRows::note_parameters(Side& side, const Trial& trial) {
-  names_.clear();
-  writings_.clear();
-  for_each_member(trial.parameters, [&](std::string_view name, std::string_view value) {
-    names_.append(name).append(1, '\n');
-    writings_.push_back(writing_of(value));
-  });
-  ListUse& use = side.parameter_lists[trial.template_name][names_];
-  ++use.rows;
-  use.writings.resize(writings_.size());
-  for (std::size_t i = 0; i < writings_.size(); ++i) {
-    if (writings_[i]) use.writings[i].insert(*writings_[i]);
-  }
-}
-
 void SideRows::add(std::size_t database, std::int64_t id, Trial& trial) {
   const std::string name = name_of(database, trial);
   if (name.empty()) return;
   Side& side = side_of(name);
   side.gpus[trial.gpu].insert(trial.source);
   if (!trial.driver_version.empty()) side.drivers.insert(trial.driver_version);
-  if (trial.kind == "kernel") note_parameters(side, trial);
   if (trial.outcome == Outcome::screened_out && trial.median_us) {
     side.rows.front().add_screened(id, trial);
   } else {

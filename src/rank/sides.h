@@ -21,12 +21,6 @@ enum class CompareBy { gpu, driver, date, sweep, source, database };
 std::string_view name(CompareBy by);
 std::optional<CompareBy> compare_by_from_name(std::string_view text);
 
-/// Rows that list the same parameters in the same order.
-struct ListUse {
-  std::size_t rows = 0;
-  std::vector<std::set<Writing>> writings;  ///< by place in the list, of all values
-};
-
 /// One side of a comparison: all rows of one GPU, driver, day, sweep, source or database.
 struct Side {
   std::string name;   ///< "NVIDIA H200", "580.159.04", "2026-11-21", "3", "measured", "results/a.db"
@@ -34,9 +28,6 @@ struct Side {
   std::vector<RankingRows> rows;                 ///< of a GPU those of each name that it has; otherwise one
   std::map<std::string, std::set<Source>> gpus;  ///< and the sources of their rows
   std::set<std::string> drivers;
-  /// By template, the names of the parameters that its rows list, each ended by a line feed, and the
-  /// rows that list them so.
-  std::map<std::string, std::map<std::string, ListUse>> parameter_lists;
 };
 
 /// Deals rows out to sides as they come.
@@ -60,7 +51,6 @@ class SideRows {
  private:
   std::string name_of(std::size_t database, const Trial& trial) const;
   Side& side_of(const std::string& name);
-  void note_parameters(Side& side, const Trial& trial);
   void unite_names_of_one_gpu();
   std::vector<std::size_t> asked_for(const std::string& name) const;
   [[noreturn]] void throw_unknown(const std::string& name) const;
@@ -72,8 +62,6 @@ class SideRows {
   std::vector<Side> sides_;
   std::vector<std::string> recorded_;
   std::unordered_map<std::string, std::size_t> places_;
-  std::string names_;                             ///< of the row at hand
-  std::vector<std::optional<Writing>> writings_;  ///< of its values
 };
 
 /// What a comparison needs of a row.

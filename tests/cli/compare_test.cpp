@@ -97,25 +97,14 @@ TEST(Compare, TheRecordingsOfTheBenchmarkHub) {
   };
   expect_pair(two["pairs"][0], 4195, 0.894, 42, 4);
   EXPECT_EQ(three["pairs"][0], two["pairs"][0]) << "the third recording says nothing of these two";
-  expect_pair(three["pairs"][1], 2266, 0.752, 23, 0);
-  expect_pair(three["pairs"][2], 2266, 0.880, 23, 7);
   EXPECT_EQ(two["common"], 4195);
-  EXPECT_EQ(three["common"], 2266);
-  EXPECT_EQ(three["joined"].size(), 3U);
-  for (const auto& joined : three["joined"]) {
-    EXPECT_EQ(joined["by"].size(), 6U);
-    EXPECT_EQ(
-        joined["left_out"].dump(),
-        R"([{"side":"NVIDIA RTX A6000","parameters":["filter_height","filter_width","use_cmem","use_shmem"]}])");
-  }
-  // The A4000's best does without shared memory, of which the A6000's rows say nothing.
+  // The A6000's rows list six of the ten parameters, so they are other configurations.
+  EXPECT_EQ(three["common"], 0);
+  EXPECT_EQ(three["pairs"][1]["common"], 0);
   const auto& of_a4000 = three["configurations"][1];
-  EXPECT_EQ(of_a4000["parameters"]["use_shmem"], 0);
-  EXPECT_NEAR(of_a4000["on"][2]["efficiency"], 0.735, 5e-4);
   EXPECT_NEAR(of_a4000["on"][0]["efficiency"], 0.672, 5e-4);
+  EXPECT_TRUE(of_a4000["on"][2]["efficiency"].is_null());
   EXPECT_NEAR(three["configurations"][0]["on"][1]["efficiency"], 0.630, 5e-4);
-  EXPECT_NEAR(three["configurations"][2]["on"][0]["efficiency"], 0.586, 5e-4);
-  EXPECT_NEAR(three["configurations"][3]["pennycook"], 0.870, 5e-4);
 }
 
 TEST(Compare, DatabasesAreSidesAndTheLaterOneMayBeSlower) {

@@ -44,17 +44,6 @@ TEST(Report, SaysWhatTheLimitLeavesOut) {
   EXPECT_TRUE(run.out.ends_with("</html>\n"));
 }
 
-TEST(Report, SaysWhatTheRecordingsOfAGpuLeaveOut) {
-  const Sandbox sandbox;
-  const std::string hub = std::string(TILETUNE_SOURCE_DIR) + "/tests/data/benchmark_hub/";
-  const Finished imported = sandbox.run({"import", hub + "A100.json.gz", hub + "A4000.json.gz",
-                                         hub + "A6000_original.json.gz", "--db", "hub.db"});
-  ASSERT_EQ(imported.code, 0) << imported.err;
-  EXPECT_EQ(sandbox.run({"report", "--db", "hub.db"}).code, 0);
-  const std::string page = text_of(sandbox.folder() / "report.html");
-  EXPECT_NE(page.find("NVIDIA RTX A6000 leaves out filter_height, filter_width"), std::string::npos);
-}
-
 TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
   const Sandbox sandbox;
   Database(sandbox.folder() / "rows.db", Database::Mode::read_write).record(timed_trial("a", 100, 1));

@@ -60,9 +60,7 @@ std::string written(const std::vector<Trial>& rows, Format format, const Compari
   SideRows dealt(by, {"a.db"}, alias);
   databases.for_each({}, compare_columns(), [&](std::int64_t id, Trial& trial) { dealt.add(0, id, trial); });
   std::vector<Side> sides = dealt.take({});
-  const Comparison comparison = compare_sides(by, sides, alias, [&](const auto&, const auto& visit) {
-    databases.for_each({}, compare_columns(), visit);
-  });
+  const Comparison comparison = compare_sides(by, sides, alias);
   std::ostringstream out;
   write_comparison(out, comparison, databases, format, view);
   return out.str();
@@ -159,28 +157,6 @@ TEST(Comparison, SaysWhatNoLongerRunsWhatIsNotCheckedAndWhereNothingIsKnownOfThe
   EXPECT_EQ(document["unchecked"].dump(), R"([{"problem":"4x4x4","conditions":"gemm, cold","on":"580.2"}])");
 }
 
-TEST(Comparison, SaysHowRowsAreJoinedThatDoNotListTheSameParameters) {
-  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("A", 2, 50), of_gpu("B", 1, 7), of_gpu("C", 1, 70)};
-  rows[2].parameters = R"({"X":1})";
-  rows[3].parameters = R"({"X":1,"Z":4})";
-  const std::string text = written(rows, Format::table);
-  EXPECT_TRUE(has_line(text, {"A, B:", "sgemm", "joined on X", "B leaves out Y"}));
-  EXPECT_TRUE(has_line(text, {"A, C:", "sgemm", "joined on X", "A leaves out Z", "C leaves out Y"}));
-  EXPECT_TRUE(has_line(text, {"B, C:", "sgemm", "joined on X", "B leaves out Z"}));
-  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
-  EXPECT_EQ(document["problems"][0]["joined"][0].dump(),
-            R"({"template":"sgemm","sides":["A","B"],"by":["X"],)"
-            R"("left_out":[{"side":"B","parameters":["Y"]}],"apart":0})");
-}
-
-TEST(Comparison, SaysThatRowsAreNotJoinedThatHaveNoParameterInCommon) {
-  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 7)};
-  rows[0].parameters = R"({"X":1})";
-  rows[1].parameters = R"({"Y":1})";
-  const std::string text = written(rows, Format::table);
-  EXPECT_TRUE(has_line(text, {"A, B:", "sgemm", "not joined", "A leaves out Y", "B leaves out X"}));
-}
-
 std::size_t longest_line(const std::string& text) {
   std::size_t longest = 0;
   for (const std::string& line : split(text, '\n')) longest = std::max(longest, display_width(line));
@@ -232,20 +208,6 @@ TEST(Comparison, SaysThatSidesHaveSeveralGpus) {
   EXPECT_TRUE(has_line(written(rows, Format::table, {}, CompareBy::date),
                        {"note:", "--gpu", "2026-11-20 of A, B", "2026-11-21 of B"}));
   EXPECT_FALSE(written(rows, Format::table).starts_with("note")) << "by GPU";
-}
-
-TEST(Comparison, SaysWhichValuesOfSeveralTypesCountAsEqual) {
-  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 50), of_gpu("C", 1, 50)};
-  rows[1].parameters = R"({"X":true,"Y":8})";
-  rows[2].parameters = R"({"X":1.0,"Y":8})";
-  const std::string text = written(rows, Format::table);
-  EXPECT_TRUE(has_line(text, {"note:", "X of sgemm", "boolean", "of B", "integer", "of A", "float", "of C",
-                              "(1, 1.0, true)"}));
-  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
-  EXPECT_EQ(
-      document["taken_as_equal"].dump(),
-      R"([{"template":"sgemm","parameter":"X","written_as":{"boolean":["B"],"integer":["A"],"float":["C"]}}])");
-  EXPECT_EQ(document["problems"][0]["common"], 1);
 }
 
 TEST(Comparison, NamesOfOthersAreInertText) {

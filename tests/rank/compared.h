@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,12 +26,7 @@ struct Compared {
       dealt.add(row.host == "b.db" ? 1 : 0, static_cast<std::int64_t>(i), row);
     }
     sides = dealt.take(names);
-    comparison = compare_sides(by, sides, alias, [&](const auto& templates, const auto& visit) {
-      for (std::size_t i = 0; i < trials.size(); ++i) {
-        if (std::find(templates.begin(), templates.end(), trials[i].template_name) != templates.end())
-          visit(static_cast<std::int64_t>(i), trials[i]);
-      }
-    });
+    comparison = compare_sides(by, sides, alias);
   }
 
   const ComparedProblem& only_problem() const {

@@ -4,7 +4,7 @@
 
 #include "output/comparison.h"
 #include "output/comparison_lines.h"
-#include "rank/compare_databases.h"
+#include "rank/compare.h"
 
 namespace tiletune {
 

@@ -89,7 +89,7 @@ function pairsFigure(problem, groups) {
   const table = element("div");
   const show = (place) => {
     const {sides} = pairs[place];
-    const [x, y] = sides.map((side) => fastestRows(groupOf(side), joinedTemplates(problem, sides)));
+    const [x, y] = sides.map((side) => fastestRows(groupOf(side)));
     shown = {sides, first: groupOf(sides[0]), points: pairedPoints(x, y)};
     table.replaceChildren(pointsTable(shown));
   };
@@ -126,24 +126,16 @@ function pointsTable({sides, first, points}) {
     caption: `Configurations on ${sides.join(" and ")}`, hint: "ratio<1"}).root;
 }
 
-// By template, the parameters that alone tell its configurations apart, where the rows of two sides list different ones
-// and have some in common.
-function joinedTemplates(problem, sides) {
-  const ofPair = problem.joined.filter(({sides: some = sides, by, left_out: leftOut = []}) =>
-    some.length === 2 && some.every((one) => sides.includes(one)) && leftOut.length && by.length);
-  return new Map(ofPair.map(({template, by}) => [template, new Set(by)]));
-}
-
 // A point for each configuration that ran on both sides, with the row of the first.
 function pairedPoints(first, second) {
   return [...first].filter(([key]) => second.has(key)).map(([key, {row, time}]) => ({x: time, y: second.get(key).time, row}));
 }
 
 // By configuration, the fastest of its rows.
-function fastestRows(group, joined) {
+function fastestRows(group) {
   const fastest = new Map();
   for (const row of timedKernels(group)) {
-    const key = configurationKey(group, row, joined.get(group.cells("template")[row]));
+    const key = configurationKey(group, row);
     const time = group.time[row];
     if (!fastest.has(key) || time < fastest.get(key).time) fastest.set(key, {row, time});
   }
@@ -151,9 +143,9 @@ function fastestRows(group, joined) {
 }
 
 // The same for the same values, in whatever order and type a file lists them.
-function configurationKey(group, row, names) {
+function configurationKey(group, row) {
   const values = group.parameters.map(({name, values}) => [name, values[row]])
-    .filter(([name, value]) => value !== null && (!names || names.has(name)));
+    .filter(([, value]) => value !== null);
   const numbers = values.map(([name, value]) => [name, typeof value === "boolean" ? Number(value) : value]);
   return JSON.stringify([group.cells("template")[row], numbers.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
