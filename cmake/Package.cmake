@@ -11,7 +11,7 @@ set(documents share/doc/tiletune)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${documents})
 install(DIRECTORY docs examples DESTINATION ${documents} PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY results DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.txt" PATTERN "*.best.json"
-  PATTERN "report.html" PATTERN "quick.db" PATTERN "sgemm_dispatch.json.gz")
+  PATTERN "report.html" PATTERN "quick.db" PATTERN "sgemm_dispatch.db.gz")
 install(DIRECTORY tests/attacks tests/faults tests/launches DESTINATION ${documents}/tests USE_SOURCE_PERMISSIONS
   PATTERN "CMakeLists.txt" EXCLUDE)
 install(DIRECTORY tests/data/benchmark_hub DESTINATION ${documents}/tests/data)

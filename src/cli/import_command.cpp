@@ -59,9 +59,8 @@ std::string as_text(const ImportSummary& summary) {
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
                   listed(summary.gpus, "GPUs"), recorded_text(summary));
   const std::uint64_t known = summary.rows - summary.new_rows;
-  text += fmt::format("  {}{}{}: {}\n", counted(summary.rows, "row"),
+  text += fmt::format("  {}{}: {}\n", counted(summary.rows, "row"),
                       known == 0 ? "" : fmt::format(", {} of them present already", known),
-                      summary.replaced == 0 ? "" : fmt::format(", {} replaced", summary.replaced),
                       outcomes_text(summary));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
@@ -112,7 +111,6 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"last_recorded_at", summary.last_recorded_at},
           {"rows", summary.rows},
           {"new_rows", summary.new_rows},
-          {"replaced", summary.replaced},
           {"unfinished", summary.unfinished},
           {"lost_row", summary.lost_row},
           {"outcomes", std::move(outcomes)},
@@ -197,15 +195,11 @@ void add_import_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* command = app.add_subcommand("import", "Import what other autotuners have recorded");
   command
-      ->add_option(
-          "FILE", options->files,
-          "Cache files of Kernel Tuner, T4 results, JSON output of KTT, or rows that 'tiletune export' "
-          "wrote; also gzipped")
+      ->add_option("FILE", options->files,
+                   "Cache files of Kernel Tuner, T4 results or JSON output of KTT; also gzipped")
       ->required();
   command->add_option("--db", options->database, "Results database")->capture_default_str();
-  command->add_option(
-      "--gpu", options->facts.gpu,
-      "The GPU's full name, in place of what the files say (not of files that tiletune exported)");
+  command->add_option("--gpu", options->facts.gpu, "The GPU's full name, in place of what the files say");
   command->add_option("--problem", options->facts.problem,
                       "The problem, such as 4096x4096, where a file does not say it");
   command->add_option("--kernel", options->facts.kernel,
@@ -221,9 +215,9 @@ void add_import_command(CLI::App& app, Action& action) {
   command->footer(
       "Each file is imported as a whole or not at all. Rows of other tools are marked as imported and are "
       "never\n"
-      "ranked together with measured ones; a row that the database already has is kept. What tiletune "
-      "exported\n"
-      "is merged as by 'tiletune merge'.\n"
+      "ranked together with measured ones; a row that the database already has is kept. Databases of "
+      "tiletune's\n"
+      "are joined by 'tiletune merge'.\n"
       "Examples:\n  tiletune import A100.json.gz A4000.json.gz --db hub.db\n"
       "  tiletune import results.T4.json --gpu \"NVIDIA A100-PCIE-40GB\" --problem 4096x4096 --kernel "
       "convolution_kernel");

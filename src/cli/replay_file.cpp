@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <fstream>
 #include <string_view>
 
 #include "base/error.h"
+#include "foreign/byte_stream.h"
 #include "foreign/import.h"
 #include "output/display.h"
 #include "output/progress.h"
@@ -28,9 +27,7 @@ bool is_database(const std::filesystem::path& file) {
     throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
                     "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
   }
-  std::array<char, kSqlite.size()> begin{};
-  std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
-  return std::string_view(begin.data(), begin.size()) == kSqlite;
+  return ByteStream(file).next().starts_with(kSqlite);
 }
 
 Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {

@@ -221,9 +221,8 @@ class DocumentReader {
     std::string why = rapidjson::GetParseError_En(error.code);
     if (why.ends_with('.')) why.pop_back();
     if (!key_.empty()) why += " ('" + key_ + "')";
-    throw UserError(
-        "not valid JSON: " + why, Where{file_, source_.place()},
-        "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
+    throw UserError("not valid JSON: " + why, Where{file_, source_.place()},
+                    "Import Kernel Tuner caches, T4 results or KTT's JSON output.");
   }
 
   std::string file_;

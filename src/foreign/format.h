@@ -20,14 +20,6 @@ class ForeignFormat {
   /// Fills in what the row says; what all rows of the file share is there already. Throws UserError, at
   /// `where`, for what is not a row of the tool's.
   virtual void read(const JsonValue& row, const Where& where, Trial& trial) = 0;
-  /// Tiletune wrote the file: its rows have keys and all columns.
-  virtual bool own() const { return false; }
-  /// Runs of the sweep command that rows written by tiletune belong to.
-  virtual std::vector<SweepRecord> sweeps() const { return {}; }
-  /// What was measured of the GPUs of such rows.
-  virtual std::vector<CalibrationRecord> calibrations() const { return {}; }
-  /// Rows that stand elsewhere than among the rows.
-  virtual std::vector<Trial> other_rows() { return {}; }
   /// What all rows share.
   const Trial& shared() const { return shared_; }
 
@@ -49,8 +41,6 @@ std::unique_ptr<ForeignFormat> make_kernel_tuner_format(const JsonValue& header,
 std::unique_ptr<ForeignFormat> make_t4_format(const JsonValue& header, const ImportFacts& facts,
                                               const std::string& file);
 std::unique_ptr<ForeignFormat> make_ktt_format(const JsonValue& header, const ImportFacts& facts,
-                                               const std::string& file);
-std::unique_ptr<ForeignFormat> make_own_format(const JsonValue& header, const ImportFacts& facts,
                                                const std::string& file);
 
 }  // namespace tiletune

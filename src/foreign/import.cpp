@@ -20,10 +20,17 @@ namespace tiletune {
 
 namespace {
 
+/// Refuses what `export` wrote: databases are joined as they are.
+std::unique_ptr<ForeignFormat> refuse_own_export(const JsonValue& /*header*/, const ImportFacts& /*facts*/,
+                                                 const std::string& file) {
+  throw UserError("this is an export of tiletune's", Where{file, "/trials"},
+                  "Join the database that it was exported from: tiletune merge FILE.db -o ALL.db");
+}
+
 constexpr std::array kKinds{FormatKind{"cache", "tune_params_keys", make_kernel_tuner_format},
                             FormatKind{"results", "metadata", make_t4_format},
                             FormatKind{"Results", "Metadata", make_ktt_format},
-                            FormatKind{"trials", "sweeps", make_own_format}};
+                            FormatKind{"trials", "sweeps", refuse_own_export}};
 
 const FormatKind* kind_of(std::string_view rows) {
   const auto* found =
@@ -37,12 +44,6 @@ constexpr std::array kForeignColumns{
     "outcome",   "reason",     "source",     "median_us",    "ci_low_us",      "ci_high_us",
     "min_us",    "mean_us",    "stddev_us",  "sample_count", "samples_us",     "tflops",
     "registers", "compile_ms", "measure_ms", "gpu",          "measure_policy", "recorded_at"};
-
-std::vector<const char*> all_columns() {
-  std::vector<const char*> names;
-  for (const Column& column : trial_columns()) names.push_back(column.name.c_str());
-  return names;
-}
 
 /// Of what determines a row and of what became of it, but not of the file: the same recording in another
 /// format is the same row. It begins with the digits of the time, because keys that follow each other lie in
@@ -117,30 +118,6 @@ void count(const Trial& trial, ParameterNames& names, ImportSummary& summary) {
   summary.last_recorded_at = std::max(summary.last_recorded_at, when);
 }
 
-/// Runs of the sweep command get numbers of the database; one that it has already keeps its number there.
-class SweepNumbers {
- public:
-  SweepNumbers(Database& database, const std::vector<SweepRecord>& sweeps) {
-    for (const SweepRecord& sweep : sweeps) numbers_[sweep.id] = database.find_or_begin_sweep(sweep);
-  }
-
-  void translate(Trial& trial) const {
-    trial.sweep_id = number_of(trial.sweep_id);
-    trial.seen_in_sweep = number_of(trial.seen_in_sweep);
-    for (std::int64_t& sweep : trial.sweeps) sweep = number_of(sweep);
-    std::erase(trial.sweeps, 0);
-  }
-
- private:
-  /// 0, which is no sweep, for one that the file does not list.
-  std::int64_t number_of(std::int64_t id) const {
-    const auto found = numbers_.find(id);
-    return found == numbers_.end() ? 0 : found->second;
-  }
-
-  std::map<std::int64_t, std::int64_t> numbers_;
-};
-
 /// The times that a database has of imported configurations.
 class KnownTimes {
  public:
@@ -200,14 +177,13 @@ class Import {
     const DocumentEnd end = read_document(file_, events);
     if (!format_) {
       throw UserError("not a recording of a known tool", Where{file_.string(), ""},
-                      "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
-                      "'tiletune export --format json' wrote without --best.");
+                      "Import a cache file of Kernel Tuner, T4 results or the JSON output of KTT.");
     }
     // Only Kernel Tuner writes its file as it goes on.
     if (end != DocumentEnd::whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
-    if (writer_) summary_.new_rows = writer_->finish();
+    summary_.new_rows = writer_->finish();
     summary_.unfinished = end != DocumentEnd::whole;
     summary_.lost_row = end == DocumentEnd::within_a_row;
     batch_->commit();
@@ -226,18 +202,9 @@ class Import {
     place_ = {file_.string(), "/" + name};
     format_ = kind.make(header_, facts_, file_.string());
     summary_.format = format_->name();
-    const std::vector<SweepRecord> sweeps = format_->sweeps();
-    own_ = format_->own();
-    if (!own_ && !facts_.recorded_again) known_times_.emplace(database_, format_->shared());
-    if (own_) {
-      batch_.emplace(database_, all_columns());
-    } else {
-      batch_.emplace(database_, kForeignColumns);
-    }
-    sweeps_.emplace(database_, sweeps);
-    for (const CalibrationRecord& each : format_->calibrations()) database_.record_if_later(each);
-    if (!own_) writer_.emplace(*batch_);
-    for (Trial& row : format_->other_rows()) store(row);
+    if (!facts_.recorded_again) known_times_.emplace(database_, format_->shared());
+    batch_.emplace(database_, kForeignColumns);
+    writer_.emplace(*batch_);
   }
 
   void read_header() {
@@ -263,23 +230,11 @@ class Import {
     row_ = format_->shared();
     format_->read(row, where, row_);
     if (known_times_) known_times_->check(row_, where);
-    store(row_);
+    count(row_, names_, summary_);
+    row_.key = key_of(row_);
+    writer_->add(row_);
     constexpr std::uint64_t kOften = 65536;
     if (row_number_ % kOften == 0) progress_(row_number_);
-  }
-
-  void store(Trial& trial) {
-    count(trial, names_, summary_);
-    if (own_) return join(trial);
-    trial.key = key_of(trial);
-    writer_->add(trial);
-  }
-
-  void join(Trial& trial) {
-    sweeps_->translate(trial);
-    const RowBatch::Joined joined = batch_->join(trial);
-    if (joined == RowBatch::Joined::added) ++summary_.new_rows;
-    if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
   }
 
   Database& database_;
@@ -289,9 +244,7 @@ class Import {
   rapidjson::Document header_{rapidjson::kObjectType};
   Where place_;  ///< of the rows
   std::unique_ptr<ForeignFormat> format_;
-  bool own_ = false;
   std::optional<RowBatch> batch_;
-  std::optional<SweepNumbers> sweeps_;
   std::optional<KnownTimes> known_times_;
   std::uint64_t row_number_ = 0;
   Trial row_;  ///< here, because its memory is used again

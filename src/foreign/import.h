@@ -38,7 +38,6 @@ struct ImportSummary {
   std::string last_recorded_at;
   std::uint64_t rows = 0;
   std::uint64_t new_rows = 0;  ///< that the database had not
-  std::uint64_t replaced = 0;  ///< rows of tiletune's that were there, but count less
   bool unfinished = false;     ///< its closing braces were missing
   bool lost_row = false;       ///< and the rest of its last row, which was left out
   std::map<Outcome, std::int64_t> outcomes;
@@ -47,8 +46,7 @@ struct ImportSummary {
 
 /// Puts the rows of another tool's file into the database, all in one transaction: a file that cannot be
 /// read to its end leaves nothing behind. A row's key follows from what it says, so that a row that is there
-/// already stays as it is, whichever file it comes from; rows that tiletune wrote have a key of their own and
-/// come as merge() brings them. `progress` is told the number of rows from time to
+/// already stays as it is, whichever file it comes from. `progress` is told the number of rows from time to
 /// time. Throws UserError with the place in the file, also for a configuration that has another time in the
 /// database, unless it was recorded again: a second GPU under the name of the first would replace its rows.
 ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,

@@ -1,13 +1,11 @@
 // T4 results: {"metadata": {"timeunit"}, "results": [{"timestamp", "configuration", "times": {"runtimes"},
-// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Rows that tiletune wrote have
-// all their columns in a member of its own.
+// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "foreign/format.h"
-#include "foreign/own_columns.h"
 #include "foreign/row.h"
 #include "foreign/units.h"
 
@@ -42,19 +40,13 @@ bool is_wrong(const JsonValue& row) {
 
 class T4Format : public ForeignFormat {
  public:
-  T4Format(const JsonValue& header, const ImportFacts& facts, const std::string& file)
-      : facts_(facts), metadata_place_{file, "/metadata"} {
+  T4Format(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
     const JsonValue* metadata = find(header, "metadata");
-    const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
     if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
-    if (own != nullptr) {
-      read_own(*own);
-    } else {
-      shared_ = shared_row("T4", file, "", "", "", facts);
-    }
+    shared_ = shared_row("T4", file, "", "", "", facts);
   }
 
-  std::string name() const override { return own_ ? "tiletune T4 export" : "T4 results"; }
+  std::string name() const override { return "T4 results"; }
 
   void read(const JsonValue& row, const Where& where, Trial& trial) override {
     const JsonValue* configuration = find(row, "configuration");
@@ -62,53 +54,12 @@ class T4Format : public ForeignFormat {
       throw UserError("the row has no configuration", where.at("configuration"),
                       "Is this a file of T4 results?");
     }
-    if (own_) {
-      trial.parameters = to_json_text(*configuration);
-      return read_own_row(row, where, trial);
-    }
     read_configuration(*configuration, where.at("configuration"), trial);
     trial.recorded_at = utc_time(text_of(row, "timestamp"));
     read_result(row, where, trial);
   }
 
-  bool own() const override { return own_; }
-  std::vector<SweepRecord> sweeps() const override { return sweeps_; }
-  std::vector<CalibrationRecord> calibrations() const override { return calibrations_; }
-  std::vector<Trial> other_rows() override { return std::move(other_rows_); }
-
  private:
-  void read_own(const JsonValue& own) {
-    own_ = true;
-    const auto each = [&](const char* name, const auto& visit) {
-      const JsonValue* list = find(own, name);
-      if (list == nullptr || !list->IsArray()) return;
-      for (const JsonValue& element : list->GetArray()) visit(element);
-    };
-    each("sweeps", [&](const JsonValue& sweep) { sweeps_.push_back(read_sweep(sweep)); });
-    each("calibrations", [&](const JsonValue& calibration) {
-      const Where where = metadata_place_.at("tiletune").at("calibrations");
-      calibrations_.push_back(read_calibration(calibration, where));
-    });
-    const Where other_rows = metadata_place_.at("tiletune").at("other_rows");
-    each("other_rows", [&](const JsonValue& row) {
-      const Where where = other_rows.at(other_rows_.size());
-      if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
-      read_own_columns(row, where, facts_, other_rows_.emplace_back());
-    });
-  }
-
-  void read_own_row(const JsonValue& row, const Where& where, Trial& trial) const {
-    const JsonValue* columns = find(row, "tiletune");
-    if (columns == nullptr) {
-      throw UserError("the row lacks tiletune's own columns", where.at("tiletune"),
-                      "Export it again, or remove 'tiletune' from 'metadata' too.");
-    }
-    const JsonValue* times = find(row, "times");
-    const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
-    if (samples != nullptr) trial.samples_us = numbers_of(*samples, where.at("times").at("runtimes"));
-    read_own_columns(*columns, where.at("tiletune"), facts_, trial);
-  }
-
   static void read_configuration(const JsonValue& configuration, const Where& where, Trial& trial) {
     trial.parameters = "{";
     std::vector<std::string_view> names;
@@ -162,12 +113,7 @@ class T4Format : public ForeignFormat {
   }
 
   ImportFacts facts_;
-  Where metadata_place_;
   std::string timeunit_;
-  bool own_ = false;
-  std::vector<SweepRecord> sweeps_;
-  std::vector<CalibrationRecord> calibrations_;
-  std::vector<Trial> other_rows_;
 };
 
 }  // namespace

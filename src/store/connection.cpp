@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/network_file_system.h"
@@ -248,7 +251,41 @@ Connection open_private_copy(const fs::path& file, const fs::path& absolute, int
   return {std::move(folder), std::move(database)};
 }
 
+/// Its first bytes say so (RFC 1952).
+bool is_gzipped(const fs::path& file) {
+  std::array<char, 2> begin{};
+  return std::ifstream(file, std::ios::binary).read(begin.data(), begin.size()) && begin[0] == '\x1f' &&
+         begin[1] == '\x8b';
+}
+
+/// A database that was compressed is read from an unpacked copy.
+Connection open_unpacked(const fs::path& file, const fs::path& absolute) {
+  constexpr std::size_t kMostBytes = std::size_t{8} << 30;
+  auto folder = std::make_unique<ScratchFolder>();
+  const fs::path unpacked = folder->path() / "unpacked.db";
+  std::ofstream out(unpacked, std::ios::binary);
+  const std::unique_ptr<gzFile_s, decltype(&::gzclose)> in(::gzopen(absolute.c_str(), "rb"), &::gzclose);
+  std::vector<char> buffer(std::size_t{1} << 18);
+  int read = in ? 1 : -1;
+  for (std::size_t bytes = 0; read > 0 && out && bytes <= kMostBytes; bytes += buffer.size()) {
+    read = ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+    out.write(buffer.data(), std::max(read, 0));
+  }
+  out.close();
+  int error = Z_OK;
+  if (in) ::gzerror(in.get(), &error);
+  const Where where{file.string(), ""};
+  if (!out)
+    throw UserError("this database cannot be unpacked", where, "Check that TMPDIR has enough free space.");
+  if (read > 0) throw UserError("this database unpacks to more than 8 GiB", where, kOtherFile);
+  if (read < 0 || error != Z_OK)
+    throw UserError("this database is damaged: its gzip stream is", where, "Copy it again.");
+  SQLite::Database database = open_copy(unpacked);
+  return {std::move(folder), std::move(database)};
+}
+
 Connection open_for_reading(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+  if (is_gzipped(absolute)) return open_unpacked(file, absolute);
   if (has_log_without_index(absolute)) return open_private_copy(file, absolute, timeout_ms);
   // It was copied there: nobody writes to it in that mode, and a reader must not begin to.
   if (!network_file_system(absolute).empty() && is_in_wal_mode(absolute)) {
@@ -384,9 +421,10 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
     case SQLITE_NOTADB:
       throw UserError("not an SQLite database", where,
                       begins_like_json(file)
-                          ? "It looks like JSON: 'tiletune import FILE --db NEW.db' reads exports "
-                            "and recordings into a database."
-                          : kOtherFile);
+                          ? "It looks like JSON: 'tiletune import FILE --db NEW.db' reads recordings into a "
+                            "database."
+                      : is_gzipped(file) ? "It is compressed: unpack it with gunzip to write to it."
+                                         : kOtherFile);
     case SQLITE_CORRUPT:
       throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_READONLY:

@@ -92,8 +92,6 @@ class Database {
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
-  /// The number of the same run of the sweep command if it is there (store/joining.h); otherwise a new one.
-  std::int64_t find_or_begin_sweep(const SweepRecord& sweep);
   std::vector<SweepRecord> sweeps() const;
 
   /// Inserts the row or replaces the one of this key, which keeps its place in the order of insertion. A
@@ -119,8 +117,6 @@ class Database {
 
   /// Inserts what was measured of a GPU itself, or replaces what is there for this GPU and driver.
   void record_calibration(const CalibrationRecord& calibration);
-  /// The same unless there is one of that GPU and driver that is as late.
-  void record_if_later(const CalibrationRecord& calibration);
   std::vector<CalibrationRecord> calibrations() const;
   std::optional<CalibrationRecord> calibration(const std::string& gpu_uuid,
                                                const std::string& driver_version) const;
@@ -162,9 +158,6 @@ class Database {
   friend class GroupedWrites;
   friend class MergedDatabase;
   friend MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop);
-
-  /// The new id; 0 when `sql` inserted nothing.
-  std::int64_t insert_sweep(const SweepRecord& sweep, const std::string& sql);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

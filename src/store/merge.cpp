@@ -12,7 +12,6 @@
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/integrity.h"
-#include "store/joining.h"
 #include "store/own_tables.h"
 #include "store/private_copy.h"
 #include "store/schema.h"
@@ -38,6 +37,25 @@ std::string trial_columns_sql(const std::string& prefix, const std::string& sour
                             : cell);
   }
   return join(columns, ", ");
+}
+
+/// A condition on two rows of sweep tables by their names in the statement: they are of one run of the sweep
+/// command.
+std::string same_sweep_sql(const std::string& a, const std::string& b) {
+  std::vector<std::string> terms;
+  for (const char* column : {"started_at", "command", "host", "config", "shard"})
+    terms.push_back(fmt::format("{0}.{2} = {1}.{2}", a, b, column));
+  return join(terms, " AND ");
+}
+
+/// How much a row counts by its table's name in the statement: of two rows of one key a measured time counts
+/// more than one that a sweep gave up on, that more than a failure, that more than none yet; then the one
+/// that was recorded later, then one with its samples.
+std::string weight_sql(const std::string& row) {
+  return fmt::format(
+      "(CASE {0}.outcome WHEN 'ok' THEN 3 WHEN 'screened_out' THEN 2 WHEN 'dispatched' THEN 0 ELSE 1 END, "
+      "{0}.recorded_at, {0}.samples_us IS NOT NULL)",
+      row);
 }
 
 std::int64_t count_of(SQLite::Database& database, const char* rows) {
@@ -89,9 +107,8 @@ void take_later_sources(SQLite::Database& database) {
 std::int64_t replace_lesser_trials(SQLite::Database& database) {
   return database.exec(fmt::format(
       "UPDATE main.trial SET ({}) = ({}) FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND "
-      "{}",
-      column_list(), trial_columns_sql("other.", "trial."),
-      counts_more_sql("other.outcome", "other.recorded_at", "other.samples_us")));
+      "{} > {}",
+      column_list(), trial_columns_sql("other.", "trial."), weight_sql("other"), weight_sql("trial")));
 }
 
 void merge_trials(SQLite::Database& database, MergeSummary& summary) {
@@ -102,11 +119,14 @@ void merge_trials(SQLite::Database& database, MergeSummary& summary) {
     take_later_sources(database);
     summary.replaced = replace_lesser_trials(database);
   }
-  SQLite::Statement members(database, new_members_sql());
+  SQLite::Statement members(database,
+                            "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT "
+                            "INDEXED WHERE id > ? AND seen_in_sweep IS NOT NULL");
   members.bind(1, last);
   members.exec();
 }
 
+/// A row is seen last in the one of its sweeps that began last.
 void merge_memberships(SQLite::Database& database) {
   database.exec(
       "INSERT OR IGNORE INTO main.sweep_trial SELECT numbers.number, mine.id FROM source.sweep_trial AS "
@@ -114,7 +134,13 @@ void merge_memberships(SQLite::Database& database) {
       "JOIN temp.sweep_number AS numbers ON numbers.id = member.sweep_id "
       "JOIN source.trial AS other ON other.id = member.trial_id "
       "JOIN main.trial AS mine ON mine.\"key\" = other.\"key\"");
-  database.exec(see_in_latest_sql());
+  database.exec(R"(
+UPDATE main.trial SET seen_in_sweep = latest.sweep_id FROM (
+  SELECT trial_id, sweep_id,
+    row_number() OVER (PARTITION BY trial_id ORDER BY started_at DESC, sweep_id DESC) AS place
+  FROM main.sweep_trial JOIN main.sweep ON sweep.id = sweep_id
+) AS latest
+WHERE place = 1 AND trial.id = trial_id AND seen_in_sweep IS NOT latest.sweep_id)");
 }
 
 std::int64_t merge_calibrations(SQLite::Database& database) {

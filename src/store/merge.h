@@ -37,9 +37,9 @@ class DatabaseCopy {
 };
 
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction, which also counts the
-/// rows and checks that `into` is sound. Of two rows of one key one counts (store/joining.h), and belongs to
-/// the sweeps of both. Sweeps get new numbers; one that is there already is recognised by its start, its
-/// command, its host and its config. Throws Stopped once `stop` says so.
+/// rows and checks that `into` is sound. Of two rows of one key one counts (weight_sql() in store/merge.cpp),
+/// and belongs to the sweeps of both. Sweeps get new numbers; one that is there already is recognised by its
+/// start, its command, its host and its config. Throws Stopped once `stop` says so.
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = never_stop);
 
 /// All rows of a database.

@@ -4,7 +4,6 @@
 
 #include "store/connection.h"
 #include "store/database_impl.h"
-#include "store/joining.h"
 #include "store/schema.h"
 
 // What the database holds beside the rows: runs of the sweep command, and what was measured of GPUs.
@@ -26,18 +25,14 @@ CalibrationRecord read_calibration(const SQLite::Statement& statement) {
 
 }  // namespace
 
-std::int64_t Database::insert_sweep(const SweepRecord& sweep, const std::string& sql) {
+std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
   impl_->watch.check();
-  return translating_errors(file(), [&]() -> std::int64_t {
-    const InUse statement = impl_->prepared(sql);
+  const std::int64_t id = translating_errors(file(), [&]() -> std::int64_t {
+    const InUse statement = impl_->prepared(begin_sweep_sql());
     int index = 0;
     for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
     return statement->exec() > 0 ? impl_->connection.getLastInsertRowid() : 0;
   });
-}
-
-std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
-  const std::int64_t id = insert_sweep(sweep, begin_sweep_sql());
   if (id > 0) return id;
   std::string other;
   for (const SweepRecord& present : sweeps())
@@ -45,18 +40,6 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
   throw UserError(fmt::format("this database holds shard {}, and this sweep is shard {}", other, sweep.shard),
                   Where{file().string(), ""},
                   "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
-}
-
-std::int64_t Database::find_or_begin_sweep(const SweepRecord& sweep) {
-  impl_->watch.check();
-  const auto found = translating_errors(file(), [&]() -> std::optional<std::int64_t> {
-    const InUse statement = impl_->prepared(find_sweep_sql());
-    int index = 0;
-    for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
-    if (!statement->executeStep() || statement->getColumn(0).isNull()) return std::nullopt;
-    return statement->getColumn(0).getInt64();
-  });
-  return found ? *found : insert_sweep(sweep, insert_sweep_sql());
 }
 
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
@@ -96,11 +79,6 @@ void Database::record_calibration(const CalibrationRecord& calibration) {
     }
     statement->exec();
   });
-}
-
-void Database::record_if_later(const CalibrationRecord& calibration) {
-  const auto present = this->calibration(calibration.gpu_uuid, calibration.driver_version);
-  if (!present || present->recorded_at < calibration.recorded_at) record_calibration(calibration);
 }
 
 std::vector<CalibrationRecord> Database::calibrations() const {

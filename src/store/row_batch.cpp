@@ -2,14 +2,11 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "store/cells.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
-#include "store/joining.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -60,44 +57,15 @@ struct RowBatch::State {
     return insert.exec() != 0;
   }
 
-  bool replace_lesser(const Trial& trial) {
-    if (!replace) replace.emplace(connection, replace_lesser_sql());
-    replace->reset();
-    int index = 0;
-    for (const Column& column : trial_columns()) bind_cell(*replace, ++index, column.read(trial));
-    return replace->exec() != 0;
-  }
-
-  void add_members(const Trial& trial, bool is_new) {
-    for (const std::int64_t sweep : trial.sweeps) {
-      if (is_new && sweep == trial.seen_in_sweep) continue;  // commit() adds it.
-      if (!add_member) {
-        add_member.emplace(connection,
-                           "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial WHERE \"key\" = ?");
-      }
-      add_member->reset();
-      add_member->bind(1, sweep);
-      add_member->bind(2, trial.key);
-      add_member->exec();
-      has_new_members = true;
-    }
-  }
-
   State(SQLite::Database& database, std::span<const char* const> names, std::filesystem::path path)
       : file(std::move(path)),
         connection(database),
         log(database),
         columns(columns_of(names)),
         transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
-        rows_before(database.execAndGet("SELECT coalesce(max(id), 0) FROM trial").getInt64()),
         bound(columns.size()),
         insert(database, insert_new_sql(columns)) {
     for (std::size_t i = 0; i < columns.size(); ++i) insert.bind(static_cast<int>(i) + 1);
-  }
-
-  /// Rows may belong to sweeps.
-  bool has_sweeps() const {
-    return std::find(columns.begin(), columns.end(), &column_by_name("seen_in_sweep")) != columns.end();
   }
 
   std::filesystem::path file;
@@ -105,12 +73,8 @@ struct RowBatch::State {
   WithoutLog log;
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;
-  std::int64_t rows_before;  ///< the last id
   std::vector<Cell> bound;
   SQLite::Statement insert;
-  std::optional<SQLite::Statement> replace;
-  std::optional<SQLite::Statement> add_member;
-  bool has_new_members = false;
 };
 
 RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
@@ -126,26 +90,8 @@ bool RowBatch::add(const Trial& trial) {
   return translating_errors(state_->file, [&] { return state_->add(trial); });
 }
 
-RowBatch::Joined RowBatch::join(const Trial& trial) {
-  return translating_errors(state_->file, [&] {
-    const bool is_new = state_->add(trial);
-    const bool replaced = !is_new && state_->replace_lesser(trial);
-    state_->add_members(trial, is_new);
-    if (is_new) return Joined::added;
-    return replaced ? Joined::replaced : Joined::kept;
-  });
-}
-
 void RowBatch::commit() {
-  translating_errors(state_->file, [&] {
-    if (state_->has_sweeps()) {
-      SQLite::Statement members(state_->connection, new_members_sql());
-      members.bind(1, state_->rows_before);
-      members.exec();
-    }
-    if (state_->has_new_members) state_->connection.exec(see_in_latest_sql());
-    state_->transaction.commit();
-  });
+  translating_errors(state_->file, [&] { state_->transaction.commit(); });
 }
 
 }  // namespace tiletune

@@ -21,11 +21,6 @@ class RowBatch {
   /// False when the database has a row of this key: it stays as it is. Any thread may do this, one at a time.
   bool add(const Trial& trial);
 
-  enum class Joined { kept, added, replaced };
-  /// For rows of all columns, which another database had: of two rows of one key one counts
-  /// (store/joining.h). It belongs to `trial.sweeps` too, and is seen in the one of its sweeps that began
-  /// last.
-  Joined join(const Trial& trial);
   void commit();
 
  private:

@@ -290,33 +290,20 @@ std::string insert_new_sql(std::span<const Column* const> columns) {
                      join(values, ", "));
 }
 
-std::string new_members_sql() {
-  return "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT INDEXED WHERE id > ? AND "
-         "seen_in_sweep IS NOT NULL";
-}
-
 std::string sweep_column_list() {
   std::vector<std::string> names;
   for (const SweepColumn& column : kSweepColumns) names.emplace_back(column.name);
   return join(names, ", ");
 }
 
-std::string given_sweep_sql() {
-  std::vector<std::string> marks;
-  for (const SweepColumn& column : kSweepColumns) marks.push_back(fmt::format("? AS {}", column.name));
-  return "SELECT " + join(marks, ", ");
-}
-
-std::string insert_sweep_sql() {
-  return fmt::format("INSERT INTO sweep ({}) {}", sweep_column_list(), given_sweep_sql());
-}
-
 /// One statement, so that of two shards that begin at the same time one is refused.
 std::string begin_sweep_sql() {
+  std::vector<std::string> marks;
+  for (const SweepColumn& column : kSweepColumns) marks.push_back(fmt::format("? AS {}", column.name));
   return fmt::format(
-      "INSERT INTO sweep ({}) SELECT new.* FROM ({}) AS new WHERE new.shard = '' OR NOT EXISTS "
+      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
       "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
-      sweep_column_list(), given_sweep_sql());
+      sweep_column_list(), join(marks, ", "));
 }
 
 namespace {

@@ -47,14 +47,10 @@ std::string upsert_sql();
 /// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
 /// others are null, or empty text.
 std::string insert_new_sql(std::span<const Column* const> columns);
-/// Records that new rows, those behind the id that is the parameter, belong to their sweeps.
-std::string new_members_sql();
 /// "started_at, finished_at, ..." in the order of sweep_columns().
 std::string sweep_column_list();
-/// "SELECT ? AS started_at, ...": parameters are the columns in their order.
-std::string given_sweep_sql();
-std::string insert_sweep_sql();
-/// The same, which inserts nothing when the sweep is a shard and the table has another shard's.
+/// INSERT INTO sweep ...: parameters are the columns in their order. It inserts nothing when the sweep is a
+/// shard and the table has another shard's.
 std::string begin_sweep_sql();
 /// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
 std::string record_calibration_sql();

@@ -56,8 +56,8 @@ Json exported(const Sandbox& sandbox) {
 TEST(HeaderSizes, AKernelIsFoundExactlyWhereItsConstraintsHold) {
   if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
   const Sandbox sandbox;
-  const std::string recorded = TILETUNE_SOURCE_DIR "/results/h100/spaces/hgemm_dispatch.json.gz";
-  ASSERT_EQ(sandbox.run({"import", recorded, "--db", "rows.db"}).code, 0);
+  const std::string recorded = TILETUNE_SOURCE_DIR "/results/h100/spaces/hgemm_dispatch.db.gz";
+  ASSERT_EQ(sandbox.run({"merge", recorded, "-o", "rows.db"}).code, 0);
   std::map<std::string, std::string> conditions;
   for (const Json& entry : exported(sandbox)) {
     if (entry.at("launch").contains("launches")) continue;  // it is not in the header

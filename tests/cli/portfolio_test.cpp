@@ -20,13 +20,13 @@ namespace portfolio_command_test {
 
 using Json = nlohmann::ordered_json;
 
-/// With the recorded rows in rows.db. Every test imports them for itself, so they are few.
+/// With the recorded rows in rows.db. Every test merges them for itself, so they are few.
 class PortfolioCommand : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     sandbox_ = std::make_unique<Sandbox>();
     const Finished run =
-        sandbox_->run({"import", TILETUNE_SOURCE_DIR "/tests/data/sgemm_dispatch_fastest.json.gz", "--db",
+        sandbox_->run({"merge", TILETUNE_SOURCE_DIR "/tests/data/sgemm_dispatch_fastest.db.gz", "-o",
                        (sandbox_->folder() / "rows.db").string()});
     ASSERT_EQ(run.code, 0) << run.err;
   }

@@ -164,42 +164,6 @@ TEST_F(ImportErrors, ADatabase) {
       carries(refusal(std::string("SQLite format 3\0 and so on", 26)), {"file.json", "'tiletune merge'"}));
 }
 
-/// A row of an own export, with one column changed.
-std::string own(const std::string& column) {
-  return R"({"tiletune_trials": 1, "sweeps": [], "trials": [{)" + column +
-         R"(, "key": "k", "kind": "kernel", "outcome": "ok", "source": "measured", "median_us": 1.5,
-            "parameters": {"x": 1}}]})";
-}
-
-TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {
-  for (const auto& [column, parts] : std::vector<std::pair<const char*, std::vector<std::string>>>{
-           {R"("median_us": -5)", {"/trials/0/median_us:", "not a valid"}},
-           {R"("median_us": null)", {"/trials/0/outcome:", "a time"}},
-           {R"("samples_us": [1.5, "a"])", {"/trials/0/samples_us/1:", "not a number"}},
-           {R"("registers": -1)", {"/trials/0/registers:", "negative"}},
-           {R"("occupancy": 7.5)", {"/trials/0/occupancy:", "0", "1"}},
-           {R"("kind": "unkind")", {"/trials/0/kind:", "kernel, baseline"}},
-           {R"("parameters": [1])", {"/trials/0/parameters:", "an object"}},
-           {R"("recorded_at": "9999-99-99T00:00:00Z")",
-            {"/trials/0/recorded_at:", "'9999-99-99T00:00:00Z'", "2026-11-21T10:00:00Z"}},
-           {R"("recorded_at": "garbage")", {"/trials/0/recorded_at:", "'garbage'"}},
-           {R"("recorded_at": "2026-11-21T10:00:00+01:00")",
-            {"/trials/0/recorded_at:", "2026-11-21T10:00:00+01:00"}},
-           {R"("key": "")", {"/trials/0:", "no key"}},
-       }) {
-    EXPECT_TRUE(carries(refusal(own(column)), parts));
-  }
-  EXPECT_TRUE(
-      carries(refusal(R"({"metadata": {"timeunit": "us", "tiletune": {"other_rows": [5]}}, "results": []})"),
-              {"/metadata/tiletune/other_rows/0"}));
-  EXPECT_TRUE(
-      carries(refusal(R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [{"gpu": "A", "gpu_uuid": "u",
-                        "driver_version": "5", "recorded_at": "t", "ffma_tflops": 1, "copy_gbs": 2.5,
-                        "shared_gbs": null, "event_floor_us": 0, "empty_kernel_us": 1,
-                        "empty_kernel_batch_us": 1}], "trials": []})"),
-              {"/calibrations/recorded_at", "'t'"}));
-}
-
 TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
   EXPECT_TRUE(carries(refusal(std::string(1000000, '[') + std::string(1000000, ']')),
                       {"file.json", "nested", "64 deep"}));

@@ -177,23 +177,6 @@ TEST_F(Import, ThePersonMaySayWhatTheFileSays) {
                  "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
               {"NVIDIA A100", "64x32", "k", "ms"});
   EXPECT_EQ(rows().back().median_us, 3000);
-  import_text(
-      R"({"tiletune_trials": 1, "sweeps": [], "trials": [{"key": "own", "kind": "kernel", "gpu": "NVIDIA A100",
-                 "template": "k", "problem": "64x32", "outcome": "refused"}]})",
-      {"NVIDIA A100", "64x32", "k", "microseconds"});
-  EXPECT_EQ(rows().size(), 3U);
-}
-
-TEST_F(Import, ColdInAnExportOfVersion1IsDirty) {
-  for (const char* version : {"1", "2"}) {
-    import_text(R"({"tiletune_trials": )" + std::string(version) +
-                R"(, "sweeps": [], "trials": [{"key": "own)" + version +
-                R"(", "kind": "kernel", "gpu": "NVIDIA A100", "template": "k", "problem": "64x32",
-                "cache": "cold", "outcome": "refused"}]})");
-  }
-  ASSERT_EQ(rows().size(), 2U);
-  EXPECT_EQ(rows()[0].cache, "dirty");
-  EXPECT_EQ(rows()[1].cache, "cold");
 }
 
 TEST_F(Import, AConfigThatIsReplayedMaySayOtherThingsThanTheFile) {
@@ -315,102 +298,9 @@ TEST_F(Import, T4InvaliditiesAndUnits) {
   EXPECT_EQ(rows()[3].outcome, Outcome::refused);
 }
 
-TEST_F(Import, AnOwnExportComesBackWithItsKeys) {
-  import_text(R"({"tiletune_trials": 1, "sweeps": [{"id": 7, "started_at": "t", "command": "c", "host": "h"}],
-    "trials": [{"key": "abc", "kind": "kernel", "template": "t", "outcome": "ok", "source": "measured",
-                "median_us": 1.5, "sweep_id": 7, "seen_in_sweep": 8, "parameters": {"BM": 64}}]})");
-  ASSERT_EQ(rows().size(), 1U);
-  EXPECT_EQ(rows()[0].key, "abc");
-  EXPECT_EQ(rows()[0].source, Source::measured);
-  EXPECT_EQ(rows()[0].parameters, R"({"BM":64})");
-  EXPECT_EQ(rows()[0].sweep_id, 1);
-  EXPECT_EQ(rows()[0].seen_in_sweep, 1) << "the file does not list a later one";
-  EXPECT_EQ(database_.sweeps().front().command, "c");
-}
-
-/// What `export` writes of rows of two sweeps, the second of which began first.
-std::string own_export(const std::string& rows) {
-  return R"({"tiletune_trials": 1, "sweeps": [{"id": 7, "started_at": "2026-11-21T10:00:00Z"},
-             {"id": 8, "started_at": "2026-11-20T10:00:00Z"}], "trials": [)" +
-         rows + "]}";
-}
-
-TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
-  const auto row = [](const char* key, const char* outcome) {
-    return fmt::format(
-        R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02-01T00:00:00Z", "median_us": 2}})", key,
-        outcome);
-  };
-  Trial dispatched;
-  dispatched.key = "dispatched here";
-  Trial failed = dispatched;
-  failed.key = "failed here";
-  failed.outcome = Outcome::timeout;
-  failed.recorded_at = "2026-03";
-  Trial earlier = failed;
-  earlier.key = "earlier here";
-  earlier.outcome = Outcome::ok;
-  earlier.recorded_at = "2026-01";
-  earlier.median_us = 1;
-  Trial better = earlier;
-  better.key = "better here";
-  database_.record_all({dispatched, failed, earlier, better});
-  const ImportSummary summary = import_text(own_export(
-      row("dispatched here", "refused") + "," + row("failed here", "ok") + "," + row("earlier here", "ok") +
-      "," + row("better here", "screened_out") + "," + row("new", "ok")));
-  EXPECT_EQ(summary.rows, 5U);
-  EXPECT_EQ(summary.new_rows, 1U);
-  EXPECT_EQ(summary.replaced, 3U);
-  EXPECT_EQ(database_.find("dispatched here")->outcome, Outcome::refused);
-  EXPECT_EQ(database_.find("failed here")->outcome, Outcome::ok);
-  EXPECT_EQ(database_.find("earlier here")->median_us, 2);
-  EXPECT_EQ(database_.find("better here")->median_us, 1);
-}
-
-TEST_F(Import, TheSamplesOfAnExportsRowMayComeLater) {
-  const std::string row =
-      R"({"key": "k", "outcome": "ok", "recorded_at": "2026-11-21T10:00:00Z", "median_us": 2)";
-  import_text(own_export(row + "}"));
-  EXPECT_EQ(import_text(own_export(row + R"(, "samples_us": [2, 3]})")).replaced, 1U);
-  EXPECT_EQ(import_text(own_export(row + "}")).replaced, 0U);
-  EXPECT_EQ(database_.find("k")->samples_us, (std::vector<double>{2, 3}));
-}
-
-TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
-  SweepRecord between;
-  between.started_at = "2026-11-20T20:00:00Z";
-  Trial here;
-  here.key = "here";
-  here.sweep_id = here.seen_in_sweep = database_.begin_sweep(between);
-  Trial later = here;
-  later.key = "later";
-  Trial omitted;
-  omitted.key = "omitted";
-  database_.record_all({here, later, omitted});
-  import_text(own_export(R"({"key": "here", "sweep_id": 7, "seen_in_sweep": 7, "sweeps": [7]},
-                            {"key": "later", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8]},
-                            {"key": "unlisted", "sweep_id": 7, "seen_in_sweep": 8},
-                            {"key": "omitted", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": []},
-                            {"key": "broken", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8, 7, 9]})"));
-  EXPECT_EQ(database_.find("here")->seen_in_sweep, 2);
-  EXPECT_EQ(database_.find("here")->sweep_id, 1);
-  EXPECT_EQ(database_.find("later")->seen_in_sweep, 1);
-  EXPECT_EQ(database_.find("unlisted")->seen_in_sweep, 2);
-  EXPECT_EQ(database_.find("broken")->seen_in_sweep, 2);
-  TrialFilter of_eight;
-  of_eight.sweep_id = 3;
-  EXPECT_EQ(database_.trials(of_eight).size(), 4U);
-}
-
-TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {
-  EXPECT_TRUE(carries(refusal(own_export(R"({"key": "a", "sweeps": 7})")), {"file.json: /trials/0/sweeps"}));
-  EXPECT_TRUE(
-      carries(refusal(own_export(R"({"key": "a", "sweeps": [7, "8"]})")), {"file.json: /trials/0/sweeps"}));
-  const auto with = [](const std::string& calibration) {
-    return R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [)" + calibration + R"(], "trials": []})";
-  };
-  EXPECT_TRUE(carries(refusal(with("5")), {"file.json: /calibrations/gpu"}));
-  EXPECT_TRUE(carries(refusal(with(R"({"gpu": 5})")), {"file.json: /calibrations/gpu"}));
+TEST_F(Import, AnExportOfTiletunesIsRefusedWithTheRemedy) {
+  EXPECT_TRUE(carries(refusal(R"({"tiletune_trials": 2, "sweeps": [], "calibrations": [], "trials": [{}]})"),
+                      {"file.json: /trials", "export of tiletune's", "tiletune merge"}));
 }
 
 }  // namespace import_test

@@ -1,5 +1,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "carries.h"
 #include "sample_trial.h"
 #include "store/database.h"
+#include "store/merge.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
@@ -372,6 +374,40 @@ TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {
   Database(link, Mode::read_write).remove_if_empty();
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_FALSE(fs::exists(empty));
+}
+
+/// Compresses the file as gzip does.
+void pack(const fs::path& file, const fs::path& packed) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  gzFile out = ::gzopen(packed.c_str(), "wb");
+  EXPECT_EQ(::gzwrite(out, text.str().data(), static_cast<unsigned>(text.str().size())), text.str().size());
+  ::gzclose(out);
+}
+
+TEST_F(DatabaseErrors, ACompressedDatabaseIsReadAndNotWritten) {
+  const fs::path plain = folder_ / "plain.db";
+  Database(plain, Mode::read_write).record(timed_trial("a", 1, 0));
+  pack(plain, file_);
+  const std::string before = bytes(file_);
+  EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 1U);
+  Database all(folder_ / "all.db", Mode::read_write);
+  const DatabaseCopy copy(file_, folder_.path());
+  EXPECT_EQ(merge(copy, all).new_rows, 1);
+  EXPECT_TRUE(carries(opening(Mode::read_write), {file_.string(), "not an SQLite database", "gunzip"}));
+  EXPECT_EQ(bytes(file_), before);
+  fs::resize_file(file_, before.size() / 2);
+  EXPECT_TRUE(carries(opening(Mode::read_only), {file_.string(), "damaged", "gzip"}));
+  write(before.substr(0, 200) + "nothing of the kind" + before.substr(219));
+  EXPECT_TRUE(carries(opening(Mode::read_only), {file_.string(), "damaged", "gzip"}));
+}
+
+TEST_F(DatabaseErrors, WhatIsCompressedMustBeADatabase) {
+  write("no database");
+  const fs::path packed = folder_ / "packed.db.gz";
+  pack(file_, packed);
+  EXPECT_TRUE(
+      carries(error_of([&] { Database(packed, Mode::read_only); }), {packed.string(), "not an SQLite"}));
 }
 
 TEST_F(DatabaseErrors, MissingTablesAreDamage) {
