@@ -11,7 +11,6 @@
 #include "output/export.h"
 #include "output/export_formats.h"
 #include "output/json_stream.h"
-#include "rank/latest.h"
 #include "rank/parameters.h"
 #include "rank/rows.h"
 

@@ -19,7 +19,7 @@ void check_id(std::int64_t id, const Database& database) {
   if (id >= 0 && id >> kBitsOfRow == 0) return;
   throw UserError(fmt::format("a row has the id {}, which tiletune never assigns", id),
                   Where{database.file().string(), ""},
-                  "Write the rows to another database: tiletune export, then tiletune import.");
+                  "Write the rows to another database: tiletune merge FILE.db -o NEW.db");
 }
 
 struct BegunSweep {

@@ -7,7 +7,7 @@
 
 #include "rank/rows.h"
 
-// The rule by which rows rank. rank/latest.h (3) and rank/rows.h (1 to 5) prepare them, this file ranks them.
+// The rule by which rows rank. rank/rows.h (1 to 5) prepares them, this file ranks them.
 // The views `ranking` and `best` of a database state the rule in SQL (store/schema.cpp): all of it but the
 // ranks behind the first. They agree with it row by row (tests/rank/views_test.cpp), as far as a mean of
 // doubles does not depend on the order in which they are added.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "store/cells.h"
+#include "store/columns.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/schema.h"

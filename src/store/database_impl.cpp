@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "store/cells.h"
+#include "store/columns.h"
 #include "store/connection.h"
-#include "store/earlier_sources.h"
 #include "store/filter.h"
 #include "store/schema.h"
 

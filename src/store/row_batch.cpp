@@ -2,9 +2,10 @@
 
 #include <sqlite3.h>
 
+#include <optional>
 #include <vector>
 
-#include "store/cells.h"
+#include "store/columns.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/schema.h"
@@ -92,6 +93,29 @@ bool RowBatch::add(const Trial& trial) {
 
 void RowBatch::commit() {
   translating_errors(state_->file, [&] { state_->transaction.commit(); });
+}
+
+struct GroupedWrites::State {
+  std::filesystem::path file;
+  SQLite::Database& connection;
+  std::optional<SQLite::Transaction> transaction;
+};
+
+GroupedWrites::GroupedWrites(Database& database)
+    : state_(new State{database.file(), database.impl_->connection, std::nullopt}) {
+  database.impl_->watch.check();
+  translating_errors(state_->file, [&] {
+    state_->transaction.emplace(state_->connection, SQLite::TransactionBehavior::IMMEDIATE);
+  });
+}
+
+GroupedWrites::~GroupedWrites() = default;
+
+void GroupedWrites::commit() {
+  translating_errors(state_->file, [&] {
+    state_->transaction->commit();
+    state_->transaction.emplace(state_->connection, SQLite::TransactionBehavior::IMMEDIATE);
+  });
 }
 
 }  // namespace tiletune

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "rank/latest.h"
 #include "rank/parameters.h"
 #include "rank/rows.h"
 #include "store/database.h"

@@ -10,7 +10,7 @@
 #include "base/host_name.h"
 #include "base/version.h"
 #include "compile/wait.h"
-#include "store/grouped_writes.h"
+#include "store/row_batch.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"
 #include "tune/finals.h"

@@ -16,7 +16,7 @@
 #include "output/export.h"
 #include "output/export_formats.h"
 #include "rank/ranking.h"
-#include "store/cells.h"
+#include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
 

@@ -1,8 +1,7 @@
-#include "store/grouped_writes.h"
-
 #include <gtest/gtest.h>
 
 #include "sample_trial.h"
+#include "store/row_batch.h"
 #include "temporary_folder.h"
 
 namespace tiletune {

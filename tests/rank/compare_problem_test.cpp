@@ -1,11 +1,10 @@
-#include "rank/portability.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "base/statistics.h"
+#include "rank/compare_problem.h"
 
 namespace tiletune {
 namespace portability_test {
