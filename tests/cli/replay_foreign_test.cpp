@@ -76,17 +76,13 @@ TEST(ReplayForeign, KeptRowsAreReplayedOnesOfTheSameTimes) {
   EXPECT_EQ(kept.trials({}).size(), 4362U) << "the same rows again";
 }
 
-TEST(ReplayForeign, ADatabaseAnExportAndTheFileItselfAnswerAlike) {
+TEST(ReplayForeign, ADatabaseAndTheFileItselfAnswerAlike) {
   const Sandbox sandbox;
   ASSERT_EQ(sandbox.run({"import", (kHub / "A4000.json.gz").string(), "--db", "a.db"}).code, 0);
-  ASSERT_EQ(sandbox.run({"export", "--db", "a.db", "-o", "export.json"}).code, 0);
   const std::vector<std::string> random{"--strategy", "random", "--seed", "5", "--budget", "300"};
-  auto expected = json_of(sandbox, replay_hub("A4000.json.gz", random));
+  const auto expected = json_of(sandbox, replay_hub("A4000.json.gz", random));
   EXPECT_GT(expected.at("problems").at(0).at("curve").size(), 2U);
-  for (const char* recording : {"a.db", "export.json"}) {
-    const auto other = json_of(sandbox, replay(kT1, recording, random));
-    EXPECT_EQ(other.at("problems"), expected.at("problems")) << recording;
-  }
+  EXPECT_EQ(json_of(sandbox, replay(kT1, "a.db", random)).at("problems"), expected.at("problems"));
 }
 
 TEST(ReplayForeign, WhatT4LeavesOutTheConfigAndTheCommandLineSay) {

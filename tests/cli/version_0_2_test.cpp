@@ -36,6 +36,7 @@ class Version02 : public testing::Test {
       database.exec("INSERT INTO trial SELECT * FROM one");
       database.exec("DROP TABLE one");
     }
+    database.exec("INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial");
     // What the database's own view calls the best.
     SQLite::Statement best(database, "SELECT template, parameters FROM best");
     while (best.executeStep()) best_ += best.getColumn(0).getString() + best.getColumn(1).getString();
