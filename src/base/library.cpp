@@ -27,12 +27,17 @@ std::string Library::path() const {
   return known ? map->l_name : name_;
 }
 
-void* Library::find(const char* name) const { return ::dlsym(handle_, name); }
-
-void* Library::symbol(const char* name) const {
-  void* address = find(name);
-  if (address == nullptr) throw GpuError(fmt::format("{} has no function {}", name_, name));
+FunctionAddress Library::load(const char* name) const {
+  const FunctionAddress address = find(name);
+  if (address.is_null()) throw GpuError(fmt::format("{} has no function {}", name_, name));
   return address;
+}
+
+FunctionAddress Library::find(const char* name, const char* older_name) const {
+  if (handle_ == nullptr) return FunctionAddress(nullptr);
+  void* const address = ::dlsym(handle_, name);
+  if (address != nullptr || older_name == nullptr) return FunctionAddress(address);
+  return FunctionAddress(::dlsym(handle_, older_name));
 }
 
 }  // namespace tiletune

@@ -108,7 +108,7 @@ std::string reason_of(int error, const KernelSource& source) {
 
 }  // namespace
 
-const std::string& nvjitlink_version() { return nvjitlink().version; }
+const std::string& nvjitlink_version() { return nvjitlink().version_text; }
 
 Compiled load_compiled_file(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();

@@ -6,7 +6,6 @@
 
 #include "base/cuda_libraries.h"
 #include "base/error.h"
-#include "base/library.h"
 
 namespace tiletune {
 
@@ -14,22 +13,11 @@ namespace {
 
 std::optional<NvJitLinkApi> load_nvjitlink() {
   try {
-    const Library library(cuda_library_names("nvJitLink"));
-    NvJitLinkApi api{};
-    int (*version)(unsigned* major, unsigned* minor) = nullptr;
-    library.load(version, "nvJitLinkVersion");
-    library.load(api.create, "nvJitLinkCreate");
-    library.load(api.destroy, "nvJitLinkDestroy");
-    library.load(api.add_data, "nvJitLinkAddData");
-    library.load(api.complete, "nvJitLinkComplete");
-    library.load(api.cubin_size, "nvJitLinkGetLinkedCubinSize");
-    library.load(api.cubin, "nvJitLinkGetLinkedCubin");
-    library.load(api.log_size, "nvJitLinkGetErrorLogSize");
-    library.load(api.log, "nvJitLinkGetErrorLog");
+    NvJitLinkApi api{Library(cuda_library_names("nvJitLink"))};
     unsigned major = 0;
     unsigned minor = 0;
-    if (version(&major, &minor) != 0) return std::nullopt;
-    api.version = fmt::format("{}.{}", major, minor);
+    if (api.version(&major, &minor) != 0) return std::nullopt;
+    api.version_text = fmt::format("{}.{}", major, minor);
     return api;
   } catch (const GpuError&) {
     return std::nullopt;

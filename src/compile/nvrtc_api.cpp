@@ -5,7 +5,6 @@
 
 #include "base/cuda_libraries.h"
 #include "base/error.h"
-#include "base/library.h"
 
 namespace tiletune {
 
@@ -31,22 +30,7 @@ void load_builtins(const NvrtcApi& api) {
 }
 
 NvrtcApi load_nvrtc() {
-  const Library library = open_nvrtc();
-  NvrtcApi api{};
-  api.file = std::filesystem::canonical(library.path());
-  library.load(api.version, "nvrtcVersion");
-  library.load(api.architecture_count, "nvrtcGetNumSupportedArchs");
-  library.load(api.architectures, "nvrtcGetSupportedArchs");
-  library.load(api.create, "nvrtcCreateProgram");
-  library.load(api.destroy, "nvrtcDestroyProgram");
-  library.load(api.add_name, "nvrtcAddNameExpression");
-  library.load(api.compile, "nvrtcCompileProgram");
-  library.load(api.lowered_name, "nvrtcGetLoweredName");
-  library.load(api.log_size, "nvrtcGetProgramLogSize");
-  library.load(api.log, "nvrtcGetProgramLog");
-  library.load(api.cubin_size, "nvrtcGetCUBINSize");
-  library.load(api.cubin, "nvrtcGetCUBIN");
-  library.load(api.error_string, "nvrtcGetErrorString");
+  NvrtcApi api{open_nvrtc()};
   load_builtins(api);
   return api;
 }

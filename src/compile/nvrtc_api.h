@@ -4,25 +4,28 @@
 
 #include <filesystem>
 
+#include "base/library.h"
+
 namespace tiletune {
 
 /// The functions of NVRTC that tiletune calls, loaded on first use. Private to the compile library.
 struct NvrtcApi {
-  std::filesystem::path file;  ///< that was loaded, with symbolic links resolved
+  Library library;
+  std::filesystem::path file = std::filesystem::canonical(library.path());  ///< with links resolved
 
-  decltype(&nvrtcVersion) version;
-  decltype(&nvrtcGetNumSupportedArchs) architecture_count;
-  decltype(&nvrtcGetSupportedArchs) architectures;
-  decltype(&nvrtcCreateProgram) create;
-  decltype(&nvrtcDestroyProgram) destroy;
-  decltype(&nvrtcAddNameExpression) add_name;
-  decltype(&nvrtcCompileProgram) compile;
-  decltype(&nvrtcGetLoweredName) lowered_name;
-  decltype(&nvrtcGetProgramLogSize) log_size;
-  decltype(&nvrtcGetProgramLog) log;
-  decltype(&nvrtcGetCUBINSize) cubin_size;
-  decltype(&nvrtcGetCUBIN) cubin;
-  decltype(&nvrtcGetErrorString) error_string;
+  TILETUNE_LOADED(version, nvrtcVersion);
+  TILETUNE_LOADED(architecture_count, nvrtcGetNumSupportedArchs);
+  TILETUNE_LOADED(architectures, nvrtcGetSupportedArchs);
+  TILETUNE_LOADED(create, nvrtcCreateProgram);
+  TILETUNE_LOADED(destroy, nvrtcDestroyProgram);
+  TILETUNE_LOADED(add_name, nvrtcAddNameExpression);
+  TILETUNE_LOADED(compile, nvrtcCompileProgram);
+  TILETUNE_LOADED(lowered_name, nvrtcGetLoweredName);
+  TILETUNE_LOADED(log_size, nvrtcGetProgramLogSize);
+  TILETUNE_LOADED(log, nvrtcGetProgramLog);
+  TILETUNE_LOADED(cubin_size, nvrtcGetCUBINSize);
+  TILETUNE_LOADED(cubin, nvrtcGetCUBIN);
+  TILETUNE_LOADED(error_string, nvrtcGetErrorString);
 };
 
 /// Loads NVRTC, and the builtins library beside it, once. Throws UserError when there is none.

@@ -16,34 +16,25 @@ namespace tiletune {
 namespace {
 
 struct BlasApi {
-  cublasStatus_t (*create)(cublasHandle_t*);
-  cublasStatus_t (*destroy)(cublasHandle_t);
-  cublasStatus_t (*set_stream)(cublasHandle_t, cudaStream_t);
-  cublasStatus_t (*set_workspace)(cublasHandle_t, void*, std::size_t);
-  cublasStatus_t (*version)(cublasHandle_t, int*);
+  Library library{cuda_library_names("cublas")};
+
+  TILETUNE_LOADED(create, cublasCreate);
+  TILETUNE_LOADED(destroy, cublasDestroy);
+  TILETUNE_LOADED(set_stream, cublasSetStream);
+  TILETUNE_LOADED(set_workspace, cublasSetWorkspace);
+  TILETUNE_LOADED(version, cublasGetVersion);
+  // The header has another function of each name, for older programs.
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                          const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
-                         cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+                         cudaDataType, int, cublasComputeType_t,
+                         cublasGemmAlgo_t) = library.load("cublasGemmEx");
   cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
                                          const void*, const void*, cudaDataType, int, long long, const void*,
                                          cudaDataType, int, long long, const void*, void*, cudaDataType, int,
-                                         long long, int, cublasComputeType_t, cublasGemmAlgo_t);
-  const char* (*status_text)(cublasStatus_t);
+                                         long long, int, cublasComputeType_t,
+                                         cublasGemmAlgo_t) = library.load("cublasGemmStridedBatchedEx");
+  TILETUNE_LOADED(status_text, cublasGetStatusString);
 };
-
-BlasApi load_blas_api() {
-  const Library library(cuda_library_names("cublas"));
-  BlasApi api{};
-  library.load(api.create, "cublasCreate_v2");
-  library.load(api.destroy, "cublasDestroy_v2");
-  library.load(api.set_stream, "cublasSetStream_v2");
-  library.load(api.set_workspace, "cublasSetWorkspace_v2");
-  library.load(api.version, "cublasGetVersion_v2");
-  library.load(api.gemm, "cublasGemmEx");
-  library.load(api.gemm_strided_batched, "cublasGemmStridedBatchedEx");
-  library.load(api.status_text, "cublasGetStatusString");
-  return api;
-}
 
 int as_int(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
@@ -54,7 +45,7 @@ int as_int(std::int64_t size) {
 }  // namespace
 
 struct Blas::Impl {
-  BlasApi api = load_blas_api();
+  BlasApi api;
   DeviceBuffer workspace{kBlasWorkspaceBytes};
   cublasHandle_t handle = nullptr;
 
