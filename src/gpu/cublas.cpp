@@ -3,11 +3,14 @@
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
+#include <array>
+#include <filesystem>
 #include <limits>
 #include <source_location>
 #include <string>
 
 #include "base/cuda_libraries.h"
+#include "base/error.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"
 
@@ -40,6 +43,27 @@ int as_int(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
     throw GpuError(fmt::format("cuBLAS takes no dimension of {}", size));
   return static_cast<int>(size);
+}
+
+/// `function` answers 0, 1 and 2 of library_types.h: MAJOR_VERSION, MINOR_VERSION and PATCH_LEVEL.
+std::string version_by(const Library& library, const char* function) {
+  int (*property)(int, int*) = library.find(function);
+  std::array<int, 3> parts{};
+  for (int i = 0; i < 3; ++i) {
+    if (property == nullptr || property(i, &parts.at(static_cast<std::size_t>(i))) != 0)
+      return "unknown version";
+  }
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+}
+
+LibraryFacts find_library(const char* name, const char* stem, const char* property) {
+  try {
+    const Library library(cuda_library_names(stem));
+    return {name, std::filesystem::path(library.path()).lexically_normal().string(),
+            version_by(library, property)};
+  } catch (const GpuError&) {
+    return {name, "", ""};
+  }
 }
 
 }  // namespace
@@ -108,5 +132,9 @@ std::string Blas::version() const {
   impl_->check(impl_->api.version(impl_->handle, &version), "cublasGetVersion");
   return blas_version_text(static_cast<std::size_t>(version));
 }
+
+LibraryFacts find_cublas() { return find_library("cuBLAS", "cublas", "cublasGetProperty"); }
+
+LibraryFacts find_cublaslt() { return find_library("cuBLASLt", "cublasLt", "cublasLtGetProperty"); }
 
 }  // namespace tiletune

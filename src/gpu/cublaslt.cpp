@@ -12,7 +12,6 @@
 #include "base/cuda_libraries.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"
-#include "gpu/cublaslt_names.h"
 
 namespace tiletune {
 
