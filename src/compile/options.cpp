@@ -1,4 +1,3 @@
-#include "compile/options.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/version.h"
-#include "compile/wait.h"
+#include "compile/pool.h"
 #include "store/grouped_writes.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"
