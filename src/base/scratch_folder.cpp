@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/host_name.h"
-#include "base/private_folder.h"
+#include "base/folder.h"
+#include "base/system.h"
 
 namespace tiletune {
 

@@ -8,13 +8,12 @@
 #include <system_error>
 #include <vector>
 
-#include "base/cbor.h"
 #include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/frame.h"
 #include "base/hash.h"
-#include "base/private_folder.h"
 
 namespace tiletune {
 

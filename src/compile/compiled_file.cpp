@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/cuda_libraries.h"
 #include "base/error.h"
 #include "base/library.h"
 #include "base/text.h"

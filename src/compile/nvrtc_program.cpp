@@ -19,7 +19,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/cuda_libraries.h"
 #include "base/error.h"
 #include "base/library.h"
 #include "base/text.h"

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/identifier.h"
 #include "base/text.h"
 #include "compile/request.h"
 
@@ -103,12 +103,6 @@ bool is_number(std::string_view text, int lowest, int highest) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && number >= lowest && number <= highest;
-}
-
-bool is_identifier(std::string_view text) {
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), is_letter);
 }
 
 std::string expectation(const OptionRule& rule) {

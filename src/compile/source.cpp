@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
-#include "base/private_folder.h"
 #include "base/text.h"
 #include "compile/standard_headers.h"
 

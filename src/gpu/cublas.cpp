@@ -9,7 +9,6 @@
 #include <source_location>
 #include <string>
 
-#include "base/cuda_libraries.h"
 #include "base/error.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"

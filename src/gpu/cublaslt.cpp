@@ -9,7 +9,6 @@
 #include <string>
 #include <type_traits>
 
-#include "base/cuda_libraries.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"
 

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "base/cuda_libraries.h"
 #include "base/error.h"
 #include "base/library.h"
 

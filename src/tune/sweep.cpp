@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/host_name.h"
+#include "base/system.h"
 #include "base/version.h"
 #include "compile/pool.h"
 #include "store/grouped_writes.h"

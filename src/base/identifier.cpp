@@ -1,9 +1,8 @@
-#include "base/qualified_name.h"
+
+#include "base/identifier.h"
 
 #include <algorithm>
 #include <charconv>
-
-#include "base/identifier.h"
 
 namespace tiletune {
 
