@@ -170,6 +170,25 @@ void replace_handlers(void (*before)(int), void (*after)(int)) {
   }
 }
 
+/// While it lives, SIGHUP, SIGINT, SIGQUIT or SIGTERM removes the file before it ends the program. Signals
+/// that are caught or ignored already are left alone. One at a time.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::string name) : name_(std::move(name)) {
+    unfinished = name_.c_str();
+    replace_handlers(SIG_DFL, remove_and_end);
+  }
+  ~UnfinishedFile() {
+    replace_handlers(remove_and_end, SIG_DFL);
+    unfinished = nullptr;
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+ private:
+  std::string name_;
+};
+
 }  // namespace
 
 std::string read_open_file(const Descriptor& file, const fs::path& name, std::size_t limit_bytes) {
@@ -222,16 +241,6 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
 
 void write_private_file_atomically(const fs::path& path, std::string_view content) {
   stream_atomically(path, draft_name(path), all_of(content), kPrivate);
-}
-
-UnfinishedFile::UnfinishedFile(std::string name) : name_(std::move(name)) {
-  unfinished = name_.c_str();
-  replace_handlers(SIG_DFL, remove_and_end);
-}
-
-UnfinishedFile::~UnfinishedFile() {
-  replace_handlers(remove_and_end, SIG_DFL);
-  unfinished = nullptr;
 }
 
 void remove_unfinished_file() {
