@@ -24,7 +24,7 @@ Library open_driver() {
 
 const DriverApi& driver_api() {
   static const DriverApi api = [] {
-    const DriverApi loaded{open_driver()};
+    DriverApi loaded{open_driver()};
     const CUresult result = loaded.init(0);
     if (result != CUDA_SUCCESS) {
       const char* text = nullptr;
