@@ -67,7 +67,7 @@ constexpr mode_t kUmaskDecides = 0666;
                   "Check that the folder is writable and the disk has space.");
 }
 
-/// Of a file beside another one, that nobody else takes.
+/// Names a file beside another one; nobody else takes that name.
 std::string draft_name(const fs::path& target) {
   std::random_device random;
   return fmt::format("{}.{:08x}{:08x}", target.string(), random(), random());

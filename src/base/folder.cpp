@@ -76,7 +76,7 @@ std::string distrust_of_target(const fs::path& link) {
   return "others can write to the folder that this symbolic link leads to";
 }
 
-/// Of a folder that is there; what others could write is gone afterwards.
+/// Checks a folder that is there; what others could write is gone afterwards.
 void check_and_clear(const fs::path& path) {
   if (const std::string distrust = folder_distrust(path); !distrust.empty()) refuse(path, distrust);
   struct stat status {};

@@ -25,7 +25,7 @@ class Folder {
   Folder(std::filesystem::path path, Descriptor descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
-  /// As it was given.
+  /// The path as it was given.
   const std::filesystem::path& path() const { return path_; }
   /// Where it is now: absolute and without symbolic links. Throws UserError when it has been removed.
   std::filesystem::path real_path() const;

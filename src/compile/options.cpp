@@ -54,7 +54,7 @@ const std::vector<OptionRule>& compiler_options() {
   return rules;
 }
 
-/// The same for ptxas, the assembler that --ptxas-options reaches.
+/// Options of ptxas, the assembler that --ptxas-options reaches, which change no more than that.
 const std::vector<OptionRule>& assembler_options() {
   static const std::vector<std::string> loads{"ca", "cg", "cs", "lu", "cv"};
   static const std::vector<std::string> stores{"wb", "cg", "cs", "wt"};

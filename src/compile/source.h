@@ -48,7 +48,7 @@ struct KernelSource {
                       field("may_leave", &S::may_leave)};
   }
 
-  /// Of name, text, and which file each #include would mean; not of what is in those files.
+  /// Covers name, text, and which file each #include would mean; not what is in those files.
   std::string hash() const;
   /// The folders, for people.
   std::string folders_text() const;
@@ -82,7 +82,7 @@ std::optional<std::string> first_missing(const KernelSource& source, const std::
 std::string state_of(const KernelSource& source, const std::string& name);
 /// The content of an open file; none when it is not a regular file, too large, or cannot be read.
 std::optional<std::string> source_content(const Descriptor& file);
-/// As it stands in Dependencies.
+/// The hash of a content as it stands in Dependencies.
 std::string hash_of_content(const std::string& content);
 /// Stands there for what has no content, or not the same all the time.
 inline constexpr const char* kUnreadable = "unreadable";
