@@ -17,50 +17,46 @@ namespace tiletune {
 namespace {
 
 /// NVML, opened and started for as long as this lives; the library counts those who started it.
-class NvmlSession {
- public:
+struct NvmlSession {
   explicit NvmlSession(const std::string& library);
   ~NvmlSession();
   NvmlSession(const NvmlSession&) = delete;
   NvmlSession& operator=(const NvmlSession&) = delete;
 
-  bool started() const { return why_.empty(); }
-  /// Why it did not start; empty when it did.
-  const std::string& why() const { return why_; }
-  const NvmlApi& api() const { return api_; }
-  /// "580.159.04"; empty where NVML does not say.
-  std::string driver_version() const;
+  bool started() const { return why.empty(); }
+  std::optional<std::string> driver_version() const;
 
- private:
-  NvmlApi api_;
-  std::string why_;
+  NvmlApi api;
+  std::string why;  ///< it did not start; empty when it did
 };
 
 NvmlSession::NvmlSession(const std::string& library) {
   try {
     const std::array<std::string, 1> names{library};
-    api_ = NvmlApi{Library(names)};
+    api = NvmlApi{Library(names)};
   } catch (const GpuError&) {
   }
-  if (api_.init == nullptr || api_.shutdown == nullptr || api_.by_uuid == nullptr) {
-    why_ = library + " cannot be opened";
+  if (api.init == nullptr || api.shutdown == nullptr || api.by_uuid == nullptr) {
+    why = library + " cannot be opened";
     return;
   }
-  const int code = api_.init();
+  const int code = api.init();
   if (code == kNvmlSuccess) return;
-  why_ = fmt::format("NVML does not start: {} (code {})",
-                     api_.error_text != nullptr ? api_.error_text(code) : "unknown error", code);
+  why = fmt::format("NVML does not start: {} (code {})",
+                    api.error_text != nullptr ? api.error_text(code) : "unknown error", code);
 }
 
 NvmlSession::~NvmlSession() {
-  if (started()) api_.shutdown();
+  if (started()) api.shutdown();
 }
 
-std::string NvmlSession::driver_version() const {
+std::optional<std::string> NvmlSession::driver_version() const {
   constexpr unsigned kLongest = 80;
   std::array<char, kLongest> text{};
-  if (!started() || api_.system_driver_version == nullptr) return "";
-  return api_.system_driver_version(text.data(), kLongest) == kNvmlSuccess ? text.data() : "";
+  const bool is_known = started() && api.system_driver_version != nullptr &&
+                        api.system_driver_version(text.data(), kLongest) == kNvmlSuccess;
+  if (!is_known || text[0] == '\0') return std::nullopt;
+  return text.data();
 }
 
 constexpr double kPerMilli = 1e-3;
@@ -94,8 +90,8 @@ GpuProcess to_process(const NvmlProcessInfo& info) {
 
 }  // namespace
 
-struct Nvml::Impl {
-  explicit Impl(const std::string& library) : session(library), api(session.api()) {}
+struct Nvml::Impl : NvmlSession {
+  using NvmlSession::NvmlSession;
 
   /// The last argument of every question is where the answer goes.
   template <typename Value, typename Function, typename... Arguments>
@@ -117,13 +113,11 @@ struct Nvml::Impl {
     return current != 0;
   }
 
-  NvmlSession session;
-  const NvmlApi& api;
   NvmlDevice device = nullptr;
 };
 
 Nvml::Nvml(const std::string& uuid, const std::string& library) : impl_(std::make_unique<Impl>(library)) {
-  if (!impl_->session.started()) return;
+  if (!impl_->started()) return;
   const NvmlApi& api = impl_->api;
   if (api.by_uuid(uuid.c_str(), &impl_->device) == kNvmlSuccess) return;
   impl_->device = nullptr;
@@ -137,11 +131,7 @@ Nvml::Nvml(const std::string& uuid, const std::string& library) : impl_(std::mak
 
 Nvml::~Nvml() = default;
 
-std::optional<std::string> Nvml::driver_version() const {
-  const std::string version = impl_->session.driver_version();
-  if (version.empty()) return std::nullopt;
-  return version;
-}
+std::optional<std::string> Nvml::driver_version() const { return impl_->driver_version(); }
 
 std::optional<double> Nvml::sm_clock_mhz() const { return impl_->clock_mhz(impl_->api.clock, kNvmlClockSm); }
 
@@ -237,36 +227,31 @@ std::optional<ComputeMode> Nvml::compute_mode() const {
 
 std::optional<bool> Nvml::display_active() const { return as_bool(impl_->number(impl_->api.display_active)); }
 
-struct NvmlSystem::Impl {
-  explicit Impl(const std::string& library) : session(library) {}
-  NvmlSession session;
+struct NvmlSystem::Impl : NvmlSession {
+  using NvmlSession::NvmlSession;
 };
 
 NvmlSystem::NvmlSystem(const std::string& library) : impl_(std::make_unique<Impl>(library)) {}
 NvmlSystem::~NvmlSystem() = default;
 
-const std::string& NvmlSystem::why() const { return impl_->session.why(); }
+const std::string& NvmlSystem::why() const { return impl_->why; }
 
-std::optional<std::string> NvmlSystem::driver_version() const {
-  const std::string version = impl_->session.driver_version();
-  if (version.empty()) return std::nullopt;
-  return version;
-}
+std::optional<std::string> NvmlSystem::driver_version() const { return impl_->driver_version(); }
 
 std::optional<std::string> NvmlSystem::cuda_version() const {
-  const NvmlApi& api = impl_->session.api();
+  const NvmlApi& api = impl_->api;
   int version = 0;
-  if (!impl_->session.started() || api.system_cuda_version == nullptr ||
+  if (!impl_->started() || api.system_cuda_version == nullptr ||
       api.system_cuda_version(&version) != kNvmlSuccess)
     return std::nullopt;
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 std::vector<NvmlGpu> NvmlSystem::gpus() const {
-  const NvmlApi& api = impl_->session.api();
+  const NvmlApi& api = impl_->api;
   unsigned count = 0;
   std::vector<NvmlGpu> gpus;
-  if (!impl_->session.started() || api.count == nullptr || api.by_index == nullptr || api.uuid == nullptr ||
+  if (!impl_->started() || api.count == nullptr || api.by_index == nullptr || api.uuid == nullptr ||
       api.name == nullptr || api.count(&count) != kNvmlSuccess)
     return gpus;
   for (unsigned index = 0; index < count; ++index) {
