@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>

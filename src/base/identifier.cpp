@@ -1,7 +1,5 @@
-
 #include "base/identifier.h"
 
-#include <algorithm>
 #include <charconv>
 
 namespace tiletune {

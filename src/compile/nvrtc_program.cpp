@@ -13,7 +13,6 @@
 #include <iterator>
 #include <map>
 #include <new>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -21,7 +20,6 @@
 
 #include "base/error.h"
 #include "base/library.h"
-#include "base/text.h"
 #include "compile/compiled_file.h"
 #include "compile/included_files.h"
 #include "compile/log.h"
