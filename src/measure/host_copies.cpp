@@ -8,7 +8,7 @@
 #include "base/statistics.h"
 #include "base/system.h"
 #include "base/text.h"
-#include "gpu/peers.h"
+#include "gpu/stream.h"
 
 namespace tiletune {
 
