@@ -138,105 +138,39 @@ constexpr long kFileSetattr = 469;
 
 /// System calls that start, trace, signal or slow processes, reach other machines, change the system, or
 /// change files in ways that Landlock does not control.
-constexpr std::array kForbidden{
-    long{SYS_execve},
-    long{SYS_execveat},
-    // sockets
-    long{SYS_socket},
-    long{SYS_socketpair},
-    long{SYS_connect},
-    long{SYS_bind},
-    long{SYS_listen},
-    long{SYS_accept},
-    long{SYS_accept4},
-    long{SYS_io_uring_setup},
-    // other processes
-    long{SYS_ptrace},
-    long{SYS_kill},
-    long{SYS_tkill},
-    long{SYS_rt_sigqueueinfo},
-    long{SYS_rt_tgsigqueueinfo},
-    long{SYS_pidfd_open},
-    long{SYS_pidfd_send_signal},
-    long{SYS_pidfd_getfd},
-    long{SYS_process_vm_readv},
-    long{SYS_process_vm_writev},
-    long{SYS_ioprio_set},
-    long{SYS_shmget},
-    long{SYS_shmat},
-    long{SYS_shmctl},
-    long{SYS_msgget},
-    long{SYS_msgsnd},
-    long{SYS_msgrcv},
-    long{SYS_msgctl},
-    long{SYS_semget},
-    long{SYS_semop},
-    long{SYS_semtimedop},
-    long{SYS_semctl},
-    long{SYS_mq_open},
-    long{SYS_mq_unlink},
-    // the system
-    long{SYS_bpf},
-    long{SYS_unshare},
-    long{SYS_setns},
-    long{SYS_mount},
-    long{SYS_umount2},
-    long{SYS_keyctl},
-    long{SYS_add_key},
-    long{SYS_request_key},
-    long{SYS_userfaultfd},
-    long{SYS_open_by_handle_at},
-    long{SYS_init_module},
-    long{SYS_finit_module},
-    long{SYS_delete_module},
-    long{SYS_kexec_load},
-    long{SYS_kexec_file_load},
-    long{SYS_reboot},
-    long{SYS_settimeofday},
-    long{SYS_clock_settime},
-    long{SYS_adjtimex},
-    long{SYS_clock_adjtime},
-    long{SYS_sethostname},
-    long{SYS_setdomainname},
-    // files
-    long{SYS_truncate},
-    long{SYS_fchmod},
-    long{SYS_fchmodat},
-    kFchmodat2,
-    long{SYS_fchown},
-    long{SYS_fchownat},
-    long{SYS_utimensat},
-    long{SYS_setxattr},
-    long{SYS_lsetxattr},
-    long{SYS_fsetxattr},
-    long{SYS_removexattr},
-    long{SYS_lremovexattr},
-    long{SYS_fremovexattr},
-    kSetxattrat,
-    kRemovexattrat,
-    kFileSetattr,
+constexpr auto kForbidden = std::to_array<long>({
 #ifdef SYS_iopl
-    long{SYS_iopl},
-    long{SYS_ioperm},
+    SYS_iopl, SYS_ioperm,
 #endif
 #ifdef SYS_fork
-    long{SYS_fork},
-    long{SYS_vfork},
-    long{SYS_chmod},
-    long{SYS_chown},
-    long{SYS_lchown},
-    long{SYS_utime},
-    long{SYS_utimes},
-    long{SYS_futimesat},
+    SYS_fork, SYS_vfork, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
-};
+    // programs
+    SYS_execve, SYS_execveat,
+    // sockets
+    SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4,
+    SYS_io_uring_setup,
+    // other processes
+    SYS_ptrace, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open,
+    SYS_pidfd_send_signal, SYS_pidfd_getfd, SYS_process_vm_readv, SYS_process_vm_writev, SYS_ioprio_set,
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop,
+    SYS_semtimedop, SYS_semctl, SYS_mq_open, SYS_mq_unlink,
+    // the system
+    SYS_bpf, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_keyctl, SYS_add_key, SYS_request_key,
+    SYS_userfaultfd, SYS_open_by_handle_at, SYS_init_module, SYS_finit_module, SYS_delete_module,
+    SYS_kexec_load, SYS_kexec_file_load, SYS_reboot, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex,
+    SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname,
+    // files
+    SYS_truncate, SYS_fchmod, SYS_fchmodat, kFchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr,
+    SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, kSetxattrat,
+    kRemovexattrat, kFileSetattr});
 
-// Of Linux; the C library hides some of them.
+// Linux has these; the C library hides some of them.
 constexpr std::uint32_t kSetOwnerByKind = 15;  ///< F_SETOWN_EX
 constexpr std::uint32_t kSetSignal = 10;       ///< F_SETSIG
 
 constexpr std::uint32_t at(std::size_t member) { return static_cast<std::uint32_t>(member); }
-/// Of a 64-bit argument, on a little-endian machine.
+/// Where the lower half of a 64-bit argument lies, on a little-endian machine.
 constexpr std::uint32_t low_half(int argument) {
   return at(offsetof(seccomp_data, args)) + static_cast<std::uint32_t>(argument) * 8;
 }

@@ -6,8 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ext/stdio_filebuf.h>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/error.h"
@@ -49,6 +58,137 @@ std::size_t read_some(int descriptor, std::string& chunk, const Where& where) {
   }
 }
 
+constexpr const char* kNotWritten = "cannot be written";
+constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
+constexpr mode_t kUmaskDecides = 0666;
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int error) {
+  throw UserError(fmt::format("{}: {}", what, std::strerror(error)), Where{path.string(), ""},
+                  "Check that the folder is writable and the disk has space.");
+}
+
+/// Names a file beside another one; nobody else takes that name.
+std::string draft_name(const fs::path& target) {
+  std::random_device random;
+  return fmt::format("{}.{:08x}{:08x}", target.string(), random(), random());
+}
+
+using Buffer = __gnu_cxx::stdio_filebuf<char>;
+
+/// `path` is for messages.
+void write_through(const fs::path& path, std::filebuf& file,
+                   const std::function<void(std::ostream&)>& write) {
+  if (!file.is_open()) fail(path, kNotWritten, errno);
+  std::ostream out(&file);
+  try {
+    out.exceptions(std::ios::badbit | std::ios::failbit);
+    write(out);
+    if (file.close() == nullptr) fail(path, kNotWritten, errno);
+  } catch (const std::ios_base::failure&) {
+    fail(path, kNotWritten, errno);
+  }
+}
+
+/// A new empty file beside another one; removed unless it has taken that one's place, with its permissions.
+/// Until then it is private where it replaces one, which may be secret.
+class Draft {
+ public:
+  Draft(const fs::path& target, const std::string& name, mode_t permissions) : target_(target) {
+    std::error_code ignored;
+    if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
+    struct stat old {};
+    if (::stat(target.c_str(), &old) == 0) permissions_ = old.st_mode & ~static_cast<mode_t>(S_IFMT);
+    descriptor_ = Descriptor(
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions_ ? kPrivate : permissions));
+    if (!descriptor_.is_open()) fail(target, kNotWritten, errno);
+    name_ = name;
+  }
+  ~Draft() {
+    std::error_code ignored;
+    if (!name_.empty()) fs::remove(name_, ignored);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  /// What is written comes into the file that was made here, whatever its name means by now.
+  void write(const std::function<void(std::ostream&)>& write) {
+    Buffer buffer(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0), std::ios::out | std::ios::binary);
+    write_through(target_, buffer, write);
+  }
+
+  void replace_target() {
+    std::error_code error;
+    if (permissions_) ::fchmod(descriptor_.number(), *permissions_);
+    fs::rename(name_, target_, error);
+    if (error) fail(target_, "cannot be replaced", error.value());
+    name_.clear();
+  }
+
+ private:
+  fs::path target_;
+  std::string name_;
+  Descriptor descriptor_;
+  std::optional<mode_t> permissions_;  ///< of the file there; none: there is none yet
+};
+
+void stream_atomically(const fs::path& target, const std::string& name,
+                       const std::function<void(std::ostream&)>& write, mode_t permissions = kUmaskDecides) {
+  Draft draft(target, name, permissions);
+  draft.write(write);
+  draft.replace_target();
+}
+
+/// For a stream.
+auto all_of(std::string_view content) {
+  return [content](std::ostream& out) {
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  };
+}
+
+std::atomic<const char*> unfinished = nullptr;
+static_assert(std::atomic<const char*>::is_always_lock_free, "signal handlers read it");
+
+constexpr std::array kEnding{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/// None of the ending signals interrupts it: several may come at once.
+void remove_and_end(int signal) {
+  remove_unfinished_file();
+  ::signal(signal, SIG_DFL);
+  // Pending until the handler returns.
+  ::raise(signal);
+}
+
+void replace_handlers(void (*before)(int), void (*after)(int)) {
+  for (const int signal : kEnding) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != before) continue;
+    action.sa_handler = after;
+    action.sa_flags = 0;
+    ::sigemptyset(&action.sa_mask);
+    for (const int other : kEnding) ::sigaddset(&action.sa_mask, other);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+/// While it lives, SIGHUP, SIGINT, SIGQUIT or SIGTERM removes the file before it ends the program. Signals
+/// that are caught or ignored already are left alone. One at a time.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::string name) : name_(std::move(name)) {
+    unfinished = name_.c_str();
+    replace_handlers(SIG_DFL, remove_and_end);
+  }
+  ~UnfinishedFile() {
+    replace_handlers(remove_and_end, SIG_DFL);
+    unfinished = nullptr;
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+ private:
+  std::string name_;
+};
+
 }  // namespace
 
 std::string read_open_file(const Descriptor& file, const fs::path& name, std::size_t limit_bytes) {
@@ -72,6 +212,39 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.number() < 0) fail_to_read(where);
   return read_open_file(file, path, limit_bytes);
+}
+
+void stream_to_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  // Also the pipe behind /dev/stdout, whose link names no file.
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    std::filebuf file;
+    file.open(path, std::ios::out | std::ios::binary);
+    return write_through(path, file, write);
+  }
+  fs::path target = path;
+  if (fs::is_symlink(path, error)) {
+    target = fs::weakly_canonical(path, error);
+    if (error) fail(path, kNotWritten, error.value());
+  }
+  const std::string name = draft_name(target);
+  const UnfinishedFile removed_with_the_program(name);
+  stream_atomically(target, name, write);
+}
+
+void write_file(const fs::path& path, std::string_view content) { stream_to_file(path, all_of(content)); }
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  stream_atomically(path, draft_name(path), all_of(content));
+}
+
+void write_private_file_atomically(const fs::path& path, std::string_view content) {
+  stream_atomically(path, draft_name(path), all_of(content), kPrivate);
+}
+
+void remove_unfinished_file() {
+  if (const char* const name = unfinished) ::unlink(name);
 }
 
 }  // namespace tiletune

@@ -21,13 +21,13 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes
 /// there keeps its permissions, of a new one the umask decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// The same; a new file is closed to everybody else.
+/// Writes as write_file_atomically(); a new file is closed to everybody else.
 void write_private_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// As write_file_atomically() for the place a person named: a symbolic link is followed, a device or pipe is
 /// written to instead of being replaced, and a signal that ends the program leaves no temporary file.
 void write_file(const std::filesystem::path& path, std::string_view content);
-/// The same for content that is not in memory as a whole. What `write` throws leaves the file as it was.
+/// Writes as write_file() what is not in memory as a whole. What `write` throws leaves the file as it was.
 void stream_to_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
 /// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200, keys of one object to
@@ -48,5 +48,8 @@ std::filesystem::path executable_path();
 /// $XDG_CACHE_HOME/tiletune or ~/.cache/tiletune (not created). Without either variable, a folder of the user
 /// among the temporary files. Throws UserError when somebody else has taken its place.
 std::filesystem::path cache_folder();
+
+/// Removes what write_file() has begun. For handlers of signals that end the program themselves.
+void remove_unfinished_file();
 
 }  // namespace tiletune

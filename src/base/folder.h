@@ -25,7 +25,7 @@ class Folder {
   Folder(std::filesystem::path path, Descriptor descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
-  /// As it was given.
+  /// The path as it was given.
   const std::filesystem::path& path() const { return path_; }
   /// Where it is now: absolute and without symbolic links. Throws UserError when it has been removed.
   std::filesystem::path real_path() const;
@@ -55,5 +55,22 @@ class Folder {
 /// larger than `limit_bytes` or cannot be read. Waits for the writers of a pipe.
 std::string read_open_file(const Descriptor& file, const std::filesystem::path& name,
                            std::size_t limit_bytes);
+
+/// Makes a folder that nobody else can enter, and those above it that are missing, or checks one that is
+/// there: what lies in it may be believed.
+/// One of the user's own that others can write to is removed first, with all that lies in it, which may be
+/// anybody's. The user's own symbolic link may take its place; what it leads to is never removed. Throws
+/// UserError for a folder or a link of another user, a link to a folder that others can write to, and a file,
+/// and when it cannot be made; on a full disk it is left out.
+void make_private_folder(const std::filesystem::path& path);
+
+/// Why make_private_folder() would refuse it, or that it is a link and those are refused; else empty. Changes
+/// nothing.
+std::string folder_distrust(const std::filesystem::path& path, Links links = Links::follow);
+
+/// Whether what is open is a folder, the user's own, and closed to the writing of others.
+bool is_private_folder(const Descriptor& folder);
+/// Whether an open file is a regular one, the user's own, and closed to the writing of others.
+bool is_private_file(const Descriptor& file);
 
 }  // namespace tiletune

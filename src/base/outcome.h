@@ -51,7 +51,20 @@ constexpr bool has_run(Outcome outcome) { return outcome == Outcome::ok || outco
 /// Whether a configuration with this outcome cannot run where it was tried. A time limit and the limits of a
 /// config, which the reason names ("limits.max_registers"), may be set otherwise; what a recording lacks may
 /// run. False of what ran.
-bool proves_failure(Outcome outcome, std::string_view reason);
+inline bool proves_failure(Outcome outcome, std::string_view reason) {
+  switch (outcome) {
+    case Outcome::dispatched:
+    case Outcome::ok:
+    case Outcome::screened_out:
+    case Outcome::compile_timeout:
+    case Outcome::not_recorded:
+      return false;
+    case Outcome::refused:
+      return reason.find(" of limits.") == std::string_view::npos;
+    default:
+      return true;
+  }
+}
 
 /// Where a row's time comes from. Rows of different sources are never ranked together unmarked.
 enum class Source { measured, predicted, replayed, imported };

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/private_folder.h"
+#include "base/folder.h"
 
 namespace tiletune {
 

@@ -1,9 +1,13 @@
 #include "base/printable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -18,6 +22,12 @@ using Range = CharacterRange;
 constexpr std::array kControls{Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0x061C, 0x061C},
                                Range{0x200B, 0x200F}, Range{0x2028, 0x202E}, Range{0x2060, 0x206F},
                                Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB}, Range{0xE0000, 0xE007F}};
+
+std::string escaped(char32_t point, std::string_view escape) {
+  if (point < 0x10000) return fmt::format("{}{:04x}", escape, static_cast<std::uint32_t>(point));
+  const std::uint32_t above = point - 0x10000;  // a pair of surrogates
+  return fmt::format("{0}{1:04x}{0}{2:04x}", escape, 0xD800 + (above >> 10U), 0xDC00 + (above & 0x3FFU));
+}
 
 }  // namespace
 
@@ -70,6 +80,27 @@ std::string printed_text(std::string_view raw) {
   std::string text;
   for (const std::string& line : split(raw, '\n')) text += (text.empty() ? "" : "\n") + printable(line);
   return is_cut ? text.append(kCut) : text;
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return with_escaped_controls(
+      json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace), "\\u");
+}
+
+std::string with_escaped_controls(std::string_view json, std::string_view escape) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const DecodedCharacter next = decode_character(json);
+    // Below 0x7F there are only the line breaks of the layout.
+    if (next.point >= 0x7F && next.is_control()) {
+      out += escaped(next.point, escape);
+    } else {
+      out += json.substr(0, next.bytes);
+    }
+    json.remove_prefix(next.bytes);
+  }
+  return out;
 }
 
 }  // namespace tiletune

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -17,8 +16,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/host_name.h"
-#include "base/private_folder.h"
+#include "base/folder.h"
+#include "base/system.h"
 
 namespace tiletune {
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/commands.h"

@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"

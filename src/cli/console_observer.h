@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/network_file_system.h"
+#include "base/system.h"
 #include "cli/signals.h"
 #include "output/progress.h"
 #include "store/database.h"

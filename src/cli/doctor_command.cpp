@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/common.h"

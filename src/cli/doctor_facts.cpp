@@ -14,7 +14,7 @@
 #include "base/confinement.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/private_folder.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "compile/pool.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "cli/commands.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "base/version.h"

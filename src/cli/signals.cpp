@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "base/unfinished_file.h"
+#include "base/file.h"
 
 namespace tiletune {
 

@@ -8,13 +8,12 @@
 #include <system_error>
 #include <vector>
 
-#include "base/cbor.h"
 #include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/frame.h"
 #include "base/hash.h"
-#include "base/private_folder.h"
 
 namespace tiletune {
 
@@ -67,6 +66,14 @@ void remove_drafts(const fs::path& file) {
   for (const fs::path& draft : drafts) fs::remove(draft, error);
 }
 
+/// About: a key twice, the nodes around it, and what was compiled.
+std::size_t size_of(const std::string& key, const Compiled& compiled) {
+  constexpr std::size_t kNodes = 256;
+  const Binary* binary = compiled.binary.get();
+  const std::size_t content = binary == nullptr ? 0 : binary->cubin.size();
+  return kNodes + 2 * key.size() + compiled.reason.size() + content;
+}
+
 }  // namespace
 
 CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) { make_private_folder(folder_); }
@@ -103,5 +110,29 @@ void CubinCache::store(const Compiled& compiled) const {
 }
 
 CubinCache default_cubin_cache() { return CubinCache(cache_folder() / "cubin"); }
+
+std::optional<Compiled> RecentResults::find(const std::string& key) const {
+  const auto found = results_.find(key);
+  return found == results_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void RecentResults::add(const std::string& key, const Compiled& compiled) {
+  if (const auto before = results_.find(key); before != results_.end()) {
+    bytes_ -= size_of(key, before->second);
+    before->second = compiled;
+  } else {
+    results_.emplace(key, compiled);
+    keys_.push_back(key);
+  }
+  bytes_ += size_of(key, compiled);
+  while (bytes_ > most_bytes_) forget_oldest();
+}
+
+void RecentResults::forget_oldest() {
+  const auto oldest = results_.find(keys_.front());
+  bytes_ -= size_of(oldest->first, oldest->second);
+  results_.erase(oldest);
+  keys_.pop_front();
+}
 
 }  // namespace tiletune

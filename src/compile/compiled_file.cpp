@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "compile/log.h"
-#include "compile/nvjitlink_api.h"
 #include "compile/nvrtc_program.h"
 
 namespace tiletune {
@@ -21,6 +24,47 @@ namespace tiletune {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// The functions of nvJitLink that tiletune calls, loaded on first use; it makes cubins of PTX. Its header is
+/// not needed: not all installations of a toolkit's libraries have it.
+struct NvJitLinkApi {
+  using Handle = void*;
+  static constexpr int kPtx = 2;  ///< NVJITLINK_INPUT_PTX
+
+  Library library;
+  std::string version_text = {};  ///< "13.0"
+
+  // Each returns 0 when it succeeds.
+  int (*version)(unsigned* major, unsigned* minor) = library.load("nvJitLinkVersion");
+  int (*create)(Handle* handle, std::uint32_t count, const char** options) = library.load("nvJitLinkCreate");
+  int (*destroy)(Handle* handle) = library.load("nvJitLinkDestroy");
+  int (*add_data)(Handle handle, int input, const void* data, std::size_t bytes,
+                  const char* name) = library.load("nvJitLinkAddData");
+  int (*complete)(Handle handle) = library.load("nvJitLinkComplete");
+  int (*cubin_size)(Handle handle, std::size_t* bytes) = library.load("nvJitLinkGetLinkedCubinSize");
+  int (*cubin)(Handle handle, void* cubin) = library.load("nvJitLinkGetLinkedCubin");
+  int (*log_size)(Handle handle, std::size_t* bytes) = library.load("nvJitLinkGetErrorLogSize");
+  int (*log)(Handle handle, char* log) = library.load("nvJitLinkGetErrorLog");
+};
+
+std::optional<NvJitLinkApi> load_nvjitlink() {
+  try {
+    NvJitLinkApi api{Library(cuda_library_names("nvJitLink"))};
+    unsigned major = 0;
+    unsigned minor = 0;
+    if (api.version(&major, &minor) != 0) return std::nullopt;
+    api.version_text = fmt::format("{}.{}", major, minor);
+    return api;
+  } catch (const GpuError&) {
+    return std::nullopt;
+  }
+}
+
+/// Loads nvJitLink once. Null where there is none.
+const NvJitLinkApi* find_nvjitlink() {
+  static const std::optional<NvJitLinkApi> api = load_nvjitlink();
+  return api ? &*api : nullptr;
+}
 
 const NvJitLinkApi& nvjitlink() {
   if (const NvJitLinkApi* api = find_nvjitlink()) return *api;
@@ -108,7 +152,9 @@ std::string reason_of(int error, const KernelSource& source) {
 
 }  // namespace
 
-const std::string& nvjitlink_version() { return nvjitlink().version; }
+bool has_nvjitlink() { return find_nvjitlink() != nullptr; }
+
+const std::string& nvjitlink_version() { return nvjitlink().version_text; }
 
 Compiled load_compiled_file(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();

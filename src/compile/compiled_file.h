@@ -12,6 +12,9 @@ namespace tiletune {
 /// that.
 Compiled load_compiled_file(const CompileRequest& request);
 
+/// Loads nvJitLink, which assembles PTX, once. False when there is none.
+bool has_nvjitlink();
+
 /// The nvJitLink that is loaded: "13.0". Throws UserError when there is none.
 const std::string& nvjitlink_version();
 

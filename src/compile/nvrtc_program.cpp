@@ -1,27 +1,28 @@
 #include "compile/nvrtc_program.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <nvrtc.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <new>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/library.h"
 #include "compile/compiled_file.h"
 #include "compile/included_files.h"
 #include "compile/log.h"
-#include "compile/nvrtc_api.h"
 #include "compile/pool.h"
 #include "compile/standard_headers.h"
 
@@ -30,6 +31,57 @@ namespace tiletune {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// The functions of NVRTC that tiletune calls, loaded on first use.
+struct NvrtcApi {
+  Library library;
+  std::filesystem::path file = std::filesystem::canonical(library.path());  ///< with links resolved
+
+  TILETUNE_LOADED(version, nvrtcVersion);
+  TILETUNE_LOADED(architecture_count, nvrtcGetNumSupportedArchs);
+  TILETUNE_LOADED(architectures, nvrtcGetSupportedArchs);
+  TILETUNE_LOADED(create, nvrtcCreateProgram);
+  TILETUNE_LOADED(destroy, nvrtcDestroyProgram);
+  TILETUNE_LOADED(add_name, nvrtcAddNameExpression);
+  TILETUNE_LOADED(compile, nvrtcCompileProgram);
+  TILETUNE_LOADED(lowered_name, nvrtcGetLoweredName);
+  TILETUNE_LOADED(log_size, nvrtcGetProgramLogSize);
+  TILETUNE_LOADED(log, nvrtcGetProgramLog);
+  TILETUNE_LOADED(cubin_size, nvrtcGetCUBINSize);
+  TILETUNE_LOADED(cubin, nvrtcGetCUBIN);
+  TILETUNE_LOADED(error_string, nvrtcGetErrorString);
+};
+
+Library open_nvrtc() {
+  try {
+    return Library(cuda_library_names("nvrtc"));
+  } catch (const GpuError& error) {
+    throw UserError(fmt::format("CUDA's compiler for kernels (libnvrtc) cannot be loaded.\n{}", error.what()),
+                    "Install CUDA 12.4 or newer, or name the folder of libnvrtc in LD_LIBRARY_PATH.");
+  }
+}
+
+/// NVRTC opens its builtins by name, which the loader finds where they are loaded already. Where they are
+/// missing NVRTC says so itself, with every compilation.
+void load_builtins(const NvrtcApi& api) {
+  int major = 0;
+  int minor = 0;
+  if (api.version(&major, &minor) != NVRTC_SUCCESS) return;
+  const auto builtins = api.file.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
+  ::dlopen(builtins.c_str(), RTLD_NOW);
+}
+
+NvrtcApi load_nvrtc() {
+  NvrtcApi api{open_nvrtc()};
+  load_builtins(api);
+  return api;
+}
+
+/// Loads NVRTC, and the builtins library beside it, once. Throws UserError when there is none.
+const NvrtcApi& nvrtc() {
+  static const NvrtcApi api = load_nvrtc();
+  return api;
+}
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
@@ -200,88 +252,6 @@ Compiled no_kernel(const CompileRequest& request, const std::string& expression,
   return {Outcome::compile_failed, reason, nullptr, included.dependencies()};
 }
 
-/// What a person needs to know where a file was not found.
-std::string advice_on_includes(const std::string& log, const KernelSource& source,
-                               const std::set<std::string>& refused) {
-  const std::string words = "cannot open source file \"";
-  const std::size_t place = log.find(words);
-  if (place == std::string::npos) return "";
-  const std::size_t start = place + words.size();
-  const std::string name = log.substr(start, log.find('"', start) - start);
-  // Headers of the C++ library alone have no ending.
-  constexpr std::array<std::string_view, 20> kOfHosts{
-      "time.h",     "errno.h",  "unistd.h",   "inttypes.h", "omp.h",   "signal.h",   "pthread.h",
-      "locale.h",   "setjmp.h", "wchar.h",    "ctype.h",    "fcntl.h", "sys/time.h", "sys/types.h",
-      "sys/stat.h", "getopt.h", "sys/mman.h", "windows.h",  "mpi.h",   "dirent.h"};
-  const bool is_of_hosts = name.find_first_of("./") == std::string::npos ||
-                           std::find(kOfHosts.begin(), kOfHosts.end(), name) != kOfHosts.end();
-  if (is_of_hosts) {
-    return fmt::format(
-        "\n<{0}> is for host code, which is not compiled here. Remove #include <{0}>, or put it and what "
-        "needs it between "
-        "#ifndef __CUDACC_RTC__ and #endif.",
-        name);
-  }
-  if (source.roots.empty()) return "";
-  if (!refused.contains(name))
-    return fmt::format("\nIt was looked for in: {}. Name other folders of headers with --include.",
-                       source.folders_text());
-  return fmt::format(
-      "\n{} leads out of the kernel's folders ({}). Name its folder with --include, copy the file into one "
-      "of "
-      "these, or pass --allow-outside-paths.",
-      name, source.folders_text());
-}
-
-bool is_of_name_map(std::string_view line) { return line.starts_with("__nv_name_map("); }
-
-/// The log with what NVRTC says about the names of kernels behind all else: it follows from errors of the
-/// source. Such a message goes on to the next one that has a place of its own.
-std::string with_names_last(const std::string& log) {
-  std::string others;
-  std::string names;
-  bool is_name = false;
-  for (const std::string& line : split(log, '\n')) {
-    const bool starts = line.find(": error") != std::string::npos ||
-                        line.find(": catastrophic error") != std::string::npos ||
-                        line.find(": warning") != std::string::npos;
-    if (starts) is_name = is_of_name_map(line);
-    (is_name ? names : others) += line + "\n";
-  }
-  return others + names;
-}
-
-/// NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
-/// the source, which stand first.
-bool only_the_name_is_wrong(const std::string& log) {
-  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
-  if (error == std::string::npos) return false;
-  const std::size_t newline = log.rfind('\n', error);
-  return is_of_name_map(std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1));
-}
-
-/// Without the warnings that stand before the first error.
-std::string_view from_first_error(const std::string& log) {
-  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
-  if (error == std::string::npos) return log;
-  const std::size_t newline = log.rfind('\n', error);
-  return std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1);
-}
-
-Compiled failure(nvrtcResult result, const std::string& raw_log, const CompileRequest& request,
-                 const IncludedFiles& included) {
-  const std::string log = with_names_last(raw_log);
-  std::string reason(trim(from_first_error(log)));
-  if (reason.empty()) reason = nvrtc().error_string(result);
-  if (only_the_name_is_wrong(log)) {
-    reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
-                         request.source.name, join(request.kernel_expressions, " or "), reason);
-  }
-  reason = reason_of_log(std::move(reason));
-  reason += advice_on_includes(log, request.source, included.refused());
-  return {Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
-}
-
 /// "kernel.cu(3)" of a message about a macro: where it was defined, if that is said, else where the message
 /// is about.
 std::string place_of_definition(std::string_view message) {
@@ -317,6 +287,13 @@ std::optional<std::string> overridden_option(const std::string& log, const Compi
         place_of_definition(message), definition->first, definition->second.first);
   }
   return std::nullopt;
+}
+
+Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request,
+                 const IncludedFiles& included) {
+  return {Outcome::compile_failed,
+          reason_of_failure(log, nvrtc().error_string(result), request, included.refused()), nullptr,
+          included.dependencies()};
 }
 
 Compiled too_large(const Binary& binary, const IncludedFiles& included) {

@@ -1,14 +1,12 @@
-#include "compile/options.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/identifier.h"
 #include "base/text.h"
 #include "compile/request.h"
 
@@ -55,7 +53,7 @@ const std::vector<OptionRule>& compiler_options() {
   return rules;
 }
 
-/// The same for ptxas, the assembler that --ptxas-options reaches.
+/// Options of ptxas, the assembler that --ptxas-options reaches, which change no more than that.
 const std::vector<OptionRule>& assembler_options() {
   static const std::vector<std::string> loads{"ca", "cg", "cs", "lu", "cv"};
   static const std::vector<std::string> stores{"wb", "cg", "cs", "wt"};
@@ -104,12 +102,6 @@ bool is_number(std::string_view text, int lowest, int highest) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && number >= lowest && number <= highest;
-}
-
-bool is_identifier(std::string_view text) {
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), is_letter);
 }
 
 std::string expectation(const OptionRule& rule) {

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "compile/compiled_file.h"
 #include "compile/nvrtc_program.h"
-#include "compile/options.h"
 #include "compile/pool.h"
 #include "compile/standard_headers.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -43,5 +42,9 @@ void check_compile_options(const std::vector<std::string>& options, const Where&
 void check_compile_option(const std::string& option, const Where& where);
 /// Whether the option is about assembling PTX: --maxrregcount or --ptxas-options.
 bool is_assembler_option(const std::string& option);
+
+/// Appends compile options; one that says again what an earlier one said replaces it, as NVRTC would do with
+/// a warning. Those that only make the assembler print figures are left out: figures are read from the cubin.
+void append_options(std::vector<std::string>& options, const std::vector<std::string>& more);
 
 }  // namespace tiletune

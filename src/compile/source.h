@@ -48,7 +48,7 @@ struct KernelSource {
                       field("may_leave", &S::may_leave)};
   }
 
-  /// Of name, text, and which file each #include would mean; not of what is in those files.
+  /// Covers name, text, and which file each #include would mean; not what is in those files.
   std::string hash() const;
   /// The folders, for people.
   std::string folders_text() const;
@@ -82,7 +82,7 @@ std::optional<std::string> first_missing(const KernelSource& source, const std::
 std::string state_of(const KernelSource& source, const std::string& name);
 /// The content of an open file; none when it is not a regular file, too large, or cannot be read.
 std::optional<std::string> source_content(const Descriptor& file);
-/// As it stands in Dependencies.
+/// The hash of a content as it stands in Dependencies.
 std::string hash_of_content(const std::string& content);
 /// Stands there for what has no content, or not the same all the time.
 inline constexpr const char* kUnreadable = "unreadable";
@@ -94,6 +94,26 @@ class DependencyCheck {
 
  private:
   std::map<std::pair<std::string, std::string>, std::string> states_;  ///< by the kernel's folder and name
+};
+
+/// Lists of included files as rows have them: JSON, or of a long list, such as one of a library's headers,
+/// its hash alone. The list itself is in a folder then, once for all rows. Where it is gone, sources count as
+/// changed.
+class IncludedLists {
+ public:
+  explicit IncludedLists(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Empty where nothing is included. Failing to write the list is no error.
+  std::string text_of(const Dependencies& files);
+  /// The list that a row has. None where it is gone, and for what is no list.
+  std::optional<Dependencies> read(const std::string& text);
+
+ private:
+  std::optional<Dependencies> load(const std::string& hash) const;
+
+  std::filesystem::path folder_;
+  /// The list of that hash was used last: rows of a sweep mostly share one.
+  std::pair<std::string, Dependencies> last_;
 };
 
 }  // namespace tiletune

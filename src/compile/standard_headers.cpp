@@ -13,40 +13,12 @@ namespace tiletune {
 
 namespace {
 
-/// Where a header is found among those of libcu++, by the names that sources include.
-constexpr std::array<std::pair<const char*, const char*>, 32> kForwarded{
-    {{"stdint.h", "cstdint"},
-     {"cstdint", "cstdint"},
-     {"stddef.h", "cstddef"},
-     {"cstddef", "cstddef"},
-     {"limits.h", "climits"},
-     {"climits", "climits"},
-     {"string.h", "cstring"},
-     {"cstring", "cstring"},
-     {"stdlib.h", "cstdlib"},
-     {"cstdlib", "cstdlib"},
-     {"assert.h", "cassert"},
-     {"cassert", "cassert"},
-     {"array", "array"},
-     {"atomic", "atomic"},
-     {"bit", "bit"},
-     {"bitset", "bitset"},
-     {"complex", "complex"},
-     {"concepts", "concepts"},
-     {"functional", "functional"},
-     {"initializer_list", "initializer_list"},
-     {"iterator", "iterator"},
-     {"limits", "limits"},
-     {"numeric", "numeric"},
-     {"optional", "optional"},
-     {"ratio", "ratio"},
-     {"span", "span"},
-     {"tuple", "tuple"},
-     {"type_traits", "type_traits"},
-     {"utility", "utility"},
-     {"variant", "variant"},
-     {"version", "version"},
-     {"chrono", "chrono"}}};
+/// Headers of libcu++ by the names that sources include. It has those of C as <cstdint> alone.
+constexpr std::array kForwarded{
+    "stdint.h", "cstdint",  "stddef.h",   "cstddef",          "limits.h", "climits", "string.h", "cstring",
+    "stdlib.h", "cstdlib",  "assert.h",   "cassert",          "array",    "atomic",  "bit",      "bitset",
+    "complex",  "concepts", "functional", "initializer_list", "iterator", "limits",  "numeric",  "optional",
+    "ratio",    "span",     "tuple",      "type_traits",      "utility",  "variant", "version",  "chrono"};
 
 /// NVRTC has these functions without a header; libcu++'s <cmath> takes half a second to compile.
 constexpr std::string_view kMath = R"(#pragma once
@@ -160,11 +132,12 @@ std::string prelude() {
   return text;
 }
 
-std::string forward(const char* to) {
+std::string forward(std::string_view name) {
+  const bool is_of_c = name.ends_with(".h");
+  const std::string to = is_of_c ? fmt::format("c{}", name.substr(0, name.size() - 2)) : std::string(name);
   return fmt::format(
-      "#pragma once\n#include <cuda/std/{}>\nnamespace cuda {{ namespace std {{}} }}\nnamespace std "
-      "{{\nusing namespace "
-      "cuda::std;\n}}\n",
+      "#pragma once\n#include <cuda/std/{}>\nnamespace cuda {{ namespace std {{}} }}\n"
+      "namespace std {{\nusing namespace cuda::std;\n}}\n",
       to);
 }
 
@@ -174,7 +147,7 @@ std::vector<NamedHeader> all() {
                                    {"cfloat", std::string(kFloat)}, {"stdio.h", std::string(kStdio)},
                                    {"cstdio", std::string(kStdio)}, {"algorithm", std::string(kAlgorithm)},
                                    {kCubHeader, std::string(kCub)}};
-  for (const auto& [name, to] : kForwarded) headers.push_back({name, forward(to)});
+  for (const char* name : kForwarded) headers.push_back({name, forward(name)});
   return headers;
 }
 

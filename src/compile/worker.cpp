@@ -2,6 +2,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -10,15 +13,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/confinement.h"
 #include "base/fields_json.h"
+#include "base/text.h"
+#include "base/worker_process.h"
+#include "compile/compiled_file.h"
 #include "compile/message.h"
-#include "compile/nvjitlink_api.h"
-#include "compile/nvrtc_api.h"
 #include "compile/nvrtc_program.h"
-#include "compile/out_of_memory.h"
 #include "compile/pool.h"
 
 namespace tiletune {
@@ -40,6 +44,53 @@ void limit_memory(std::uint64_t growth_bytes) {
   ::setrlimit(RLIMIT_AS, &memory);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+}
+
+/// Why a compilation ended at the limit of its worker, and the remedy.
+std::string out_of_memory_reason(std::uint64_t limit_bytes) {
+  return fmt::format("the compiler needed more than {} of memory; raise --max-compile-memory",
+                     human_bytes(limit_bytes));
+}
+
+std::string words_of_this_process;
+
+/// Nothing between a refused allocation and the abort it causes sets errno.
+void speak_and_end(int signal) {
+  if (errno == ENOMEM) {
+    const ssize_t written =
+        ::write(kWorkerChannelFd, words_of_this_process.data(), words_of_this_process.size());
+    ::_exit(written < 0 ? 1 : 0);
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+/// The compiler's back end aborts the process when it gets no memory. While this lives, such an abort sends
+/// `frame` over the worker's channel and ends the process; every other abort takes its course.
+class LastWords {
+ public:
+  explicit LastWords(std::string frame);
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+
+ private:
+  struct sigaction abort_before_ {};
+  struct sigaction fault_before_ {};
+};
+
+LastWords::LastWords(std::string frame) {
+  words_of_this_process = std::move(frame);
+  struct sigaction action {};
+  action.sa_handler = speak_and_end;
+  ::sigaction(SIGABRT, &action, &abort_before_);
+  ::sigaction(SIGSEGV, &action, &fault_before_);
+  errno = 0;
+}
+
+LastWords::~LastWords() {
+  ::sigaction(SIGABRT, &abort_before_, nullptr);
+  ::sigaction(SIGSEGV, &fault_before_, nullptr);
 }
 
 /// The CUDA toolkit's headers, also where its folder and those in it are full of links to other places.
@@ -138,8 +189,8 @@ int serve(WorkerChannel& channel) {
   // A hit in NVRTC's own cache would look like a fast compilation.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   // Here, where files may still be opened and memory has no limit.
-  nvrtc();
-  find_nvjitlink();
+  nvrtc_version();
+  has_nvjitlink();
   limit_memory(settings.max_memory_bytes);
   confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace tiletune {

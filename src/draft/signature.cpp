@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "compile/wait.h"
+#include "compile/pool.h"
 
 namespace tiletune {
 

@@ -3,11 +3,13 @@
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
+#include <array>
+#include <filesystem>
 #include <limits>
 #include <source_location>
 #include <string>
 
-#include "base/cuda_libraries.h"
+#include "base/error.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"
 
@@ -16,34 +18,25 @@ namespace tiletune {
 namespace {
 
 struct BlasApi {
-  cublasStatus_t (*create)(cublasHandle_t*);
-  cublasStatus_t (*destroy)(cublasHandle_t);
-  cublasStatus_t (*set_stream)(cublasHandle_t, cudaStream_t);
-  cublasStatus_t (*set_workspace)(cublasHandle_t, void*, std::size_t);
-  cublasStatus_t (*version)(cublasHandle_t, int*);
+  Library library{cuda_library_names("cublas")};
+
+  TILETUNE_LOADED(create, cublasCreate);
+  TILETUNE_LOADED(destroy, cublasDestroy);
+  TILETUNE_LOADED(set_stream, cublasSetStream);
+  TILETUNE_LOADED(set_workspace, cublasSetWorkspace);
+  TILETUNE_LOADED(version, cublasGetVersion);
+  // The header has another function of each name, for older programs.
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                          const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
-                         cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+                         cudaDataType, int, cublasComputeType_t,
+                         cublasGemmAlgo_t) = library.load("cublasGemmEx");
   cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
                                          const void*, const void*, cudaDataType, int, long long, const void*,
                                          cudaDataType, int, long long, const void*, void*, cudaDataType, int,
-                                         long long, int, cublasComputeType_t, cublasGemmAlgo_t);
-  const char* (*status_text)(cublasStatus_t);
+                                         long long, int, cublasComputeType_t,
+                                         cublasGemmAlgo_t) = library.load("cublasGemmStridedBatchedEx");
+  TILETUNE_LOADED(status_text, cublasGetStatusString);
 };
-
-BlasApi load_blas_api() {
-  const Library library(cuda_library_names("cublas"));
-  BlasApi api{};
-  library.load(api.create, "cublasCreate_v2");
-  library.load(api.destroy, "cublasDestroy_v2");
-  library.load(api.set_stream, "cublasSetStream_v2");
-  library.load(api.set_workspace, "cublasSetWorkspace_v2");
-  library.load(api.version, "cublasGetVersion_v2");
-  library.load(api.gemm, "cublasGemmEx");
-  library.load(api.gemm_strided_batched, "cublasGemmStridedBatchedEx");
-  library.load(api.status_text, "cublasGetStatusString");
-  return api;
-}
 
 int as_int(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
@@ -51,10 +44,31 @@ int as_int(std::int64_t size) {
   return static_cast<int>(size);
 }
 
+/// `function` answers 0, 1 and 2 of library_types.h: MAJOR_VERSION, MINOR_VERSION and PATCH_LEVEL.
+std::string version_by(const Library& library, const char* function) {
+  int (*property)(int, int*) = library.find(function);
+  std::array<int, 3> parts{};
+  for (int i = 0; i < 3; ++i) {
+    if (property == nullptr || property(i, &parts.at(static_cast<std::size_t>(i))) != 0)
+      return "unknown version";
+  }
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+}
+
+LibraryFacts find_library(const char* name, const char* stem, const char* property) {
+  try {
+    const Library library(cuda_library_names(stem));
+    return {name, std::filesystem::path(library.path()).lexically_normal().string(),
+            version_by(library, property)};
+  } catch (const GpuError&) {
+    return {name, "", ""};
+  }
+}
+
 }  // namespace
 
 struct Blas::Impl {
-  BlasApi api = load_blas_api();
+  BlasApi api;
   DeviceBuffer workspace{kBlasWorkspaceBytes};
   cublasHandle_t handle = nullptr;
 
@@ -117,5 +131,9 @@ std::string Blas::version() const {
   impl_->check(impl_->api.version(impl_->handle, &version), "cublasGetVersion");
   return blas_version_text(static_cast<std::size_t>(version));
 }
+
+LibraryFacts find_cublas() { return find_library("cuBLAS", "cublas", "cublasGetProperty"); }
+
+LibraryFacts find_cublaslt() { return find_library("cuBLASLt", "cublasLt", "cublasLtGetProperty"); }
 
 }  // namespace tiletune

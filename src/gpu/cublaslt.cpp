@@ -9,53 +9,32 @@
 #include <string>
 #include <type_traits>
 
-#include "base/cuda_libraries.h"
 #include "base/library.h"
 #include "gpu/blas_types.h"
-#include "gpu/cublaslt_names.h"
 
 namespace tiletune {
 
 namespace {
 
 struct LtApi {
-  decltype(&cublasLtCreate) create;
-  decltype(&cublasLtDestroy) destroy;
-  decltype(&cublasLtGetVersion) version;
-  decltype(&cublasLtGetStatusString) status_text;
-  decltype(&cublasLtMatmulDescCreate) product_create;
-  decltype(&cublasLtMatmulDescDestroy) product_destroy;
-  decltype(&cublasLtMatmulDescSetAttribute) product_set;
-  decltype(&cublasLtMatrixLayoutCreate) layout_create;
-  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics;
-  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algorithm_get;
-  decltype(&cublasLtMatmul) matmul;
-};
+  Library library{cuda_library_names("cublasLt")};
 
-LtApi load_lt_api() {
-  const Library library(cuda_library_names("cublasLt"));
-  LtApi api{};
-  library.load(api.create, "cublasLtCreate");
-  library.load(api.destroy, "cublasLtDestroy");
-  library.load(api.version, "cublasLtGetVersion");
-  library.load(api.status_text, "cublasLtGetStatusString");
-  library.load(api.product_create, "cublasLtMatmulDescCreate");
-  library.load(api.product_destroy, "cublasLtMatmulDescDestroy");
-  library.load(api.product_set, "cublasLtMatmulDescSetAttribute");
-  library.load(api.layout_create, "cublasLtMatrixLayoutCreate");
-  library.load(api.layout_destroy, "cublasLtMatrixLayoutDestroy");
-  library.load(api.preference_create, "cublasLtMatmulPreferenceCreate");
-  library.load(api.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  library.load(api.preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  library.load(api.heuristics, "cublasLtMatmulAlgoGetHeuristic");
-  library.load(api.algorithm_get, "cublasLtMatmulAlgoConfigGetAttribute");
-  library.load(api.matmul, "cublasLtMatmul");
-  return api;
-}
+  TILETUNE_LOADED(create, cublasLtCreate);
+  TILETUNE_LOADED(destroy, cublasLtDestroy);
+  TILETUNE_LOADED(version, cublasLtGetVersion);
+  TILETUNE_LOADED(status_text, cublasLtGetStatusString);
+  TILETUNE_LOADED(product_create, cublasLtMatmulDescCreate);
+  TILETUNE_LOADED(product_destroy, cublasLtMatmulDescDestroy);
+  TILETUNE_LOADED(product_set, cublasLtMatmulDescSetAttribute);
+  TILETUNE_LOADED(layout_create, cublasLtMatrixLayoutCreate);
+  TILETUNE_LOADED(layout_destroy, cublasLtMatrixLayoutDestroy);
+  TILETUNE_LOADED(preference_create, cublasLtMatmulPreferenceCreate);
+  TILETUNE_LOADED(preference_destroy, cublasLtMatmulPreferenceDestroy);
+  TILETUNE_LOADED(preference_set, cublasLtMatmulPreferenceSetAttribute);
+  TILETUNE_LOADED(heuristics, cublasLtMatmulAlgoGetHeuristic);
+  TILETUNE_LOADED(algorithm_get, cublasLtMatmulAlgoConfigGetAttribute);
+  TILETUNE_LOADED(matmul, cublasLtMatmul);
+};
 
 /// What algorithms may do to the numbers.
 struct LtNumerics {
@@ -110,7 +89,7 @@ struct BlasLt::Impl {
     LtHandle<cublasLtMatrixLayout_t> b, a, c;
   };
 
-  LtApi api = load_lt_api();
+  LtApi api;
   DeviceBuffer workspace{kBlasWorkspaceBytes};
   cublasLtHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;

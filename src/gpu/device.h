@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -195,7 +194,7 @@ class Event {
 };
 
 /// One GPU: its primary context, and one stream on which everything runs in order. Of several GPUs in a
-/// process, each needs its context current in this thread for its calls (gpu/peers.h).
+/// process, each needs its context current in this thread for its calls (gpu/stream.h).
 class Gpu {
  public:
   /// Makes the context current in this thread. Throws GpuError when there is no driver or no such device.

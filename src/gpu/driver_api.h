@@ -2,75 +2,77 @@
 
 #include <cuda.h>
 
+#include "base/library.h"
+
 namespace tiletune {
 
 /// The functions of libcuda that tiletune calls, loaded on first use. Private to the gpu library.
 struct DriverApi {
-  decltype(&cuInit) init;
-  decltype(&cuDriverGetVersion) driver_version;
-  decltype(&cuDeviceGetCount) device_count;
-  decltype(&cuDeviceGet) device_get;
-  decltype(&cuDeviceGetName) device_name;
-  decltype(&cuDeviceGetUuid) device_uuid;
-  decltype(&cuDeviceGetAttribute) device_attribute;
-  decltype(&cuDeviceTotalMem) device_memory;
-  decltype(&cuDevicePrimaryCtxRetain) context_retain;
-  decltype(&cuCtxSetCurrent) context_set_current;
-  decltype(&cuCtxPushCurrent) context_push;
-  decltype(&cuCtxPopCurrent) context_pop;
-  decltype(&cuDeviceCanAccessPeer) can_access_peer;
-  decltype(&cuCtxEnablePeerAccess) enable_peer_access;
-  decltype(&cuMemGetInfo) memory_info;
-  decltype(&cuMemAlloc) memory_allocate;
-  decltype(&cuMemFree) memory_free;
-  decltype(&cuMemGetAddressRange) memory_range;
-  decltype(&cuIpcGetMemHandle) ipc_handle;
-  decltype(&cuIpcOpenMemHandle) ipc_open;
-  decltype(&cuIpcCloseMemHandle) ipc_close;
-  decltype(&cuMemcpyHtoDAsync) copy_to_device;
-  decltype(&cuMemcpyDtoHAsync) copy_to_host;
-  decltype(&cuMemcpyDtoDAsync) copy_on_device;
-  decltype(&cuMemcpyAsync) copy_between;
-  decltype(&cuMemcpy2DAsync) copy_rows;
-  decltype(&cuMemsetD32Async) fill32;
-  decltype(&cuMemsetD8Async) fill8;
-  decltype(&cuModuleLoadData) module_load;
-  decltype(&cuModuleUnload) module_unload;
-  decltype(&cuModuleGetFunction) module_function;
-  decltype(&cuModuleGetGlobal) module_global;
-  decltype(&cuFuncGetAttribute) function_attribute;
-  decltype(&cuFuncSetAttribute) function_set_attribute;
-  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_blocks;
-  decltype(&cuLaunchKernel) launch;
-  decltype(&cuLaunchKernelEx) launch_with_attributes;  ///< null where the driver is older than CUDA 11.8
-  decltype(&cuStreamCreate) stream_create;
-  decltype(&cuStreamDestroy) stream_destroy;
-  decltype(&cuStreamSynchronize) stream_synchronize;
-  decltype(&cuStreamQuery) stream_query;
-  decltype(&cuStreamWaitEvent) stream_wait;
-  decltype(&cuStreamWriteValue32) stream_write;  ///< null where the driver is older than CUDA 11.7
-  decltype(&cuEventCreate) event_create;
-  decltype(&cuEventDestroy) event_destroy;
-  decltype(&cuEventRecord) event_record;
-  decltype(&cuEventSynchronize) event_synchronize;
-  CUresult (*event_elapsed)(float*, CUevent, CUevent);
-  decltype(&cuMemHostAlloc) host_allocate;
-  decltype(&cuMemFreeHost) host_free;
-  decltype(&cuMemHostGetDevicePointer) host_device_pointer;
-  decltype(&cuStreamBeginCapture) capture_begin;
-  decltype(&cuStreamEndCapture) capture_end;
-  decltype(&cuGraphInstantiate) graph_instantiate;
-  decltype(&cuGraphLaunch) graph_launch;
-  decltype(&cuGraphDestroy) graph_destroy;
-  decltype(&cuGraphExecDestroy) graph_executable_destroy;
-  decltype(&cuGraphGetNodes) graph_nodes;
-  decltype(&cuGraphNodeGetType) graph_node_type;
-  decltype(&cuGraphKernelNodeGetParams) graph_kernel_parameters;
-  decltype(&cuTensorMapEncodeTiled) tensor_map_encode;  ///< null where the driver is older than CUDA 12.0
-  decltype(&cuFuncGetName) function_name;               ///< null where the driver is older than CUDA 12.3
-  decltype(&cuKernelGetName) kernel_name;               ///< the same
-  decltype(&cuGetErrorName) error_name;
-  decltype(&cuGetErrorString) error_string;
+  Library library;
+
+  TILETUNE_LOADED(init, cuInit);
+  TILETUNE_LOADED(driver_version, cuDriverGetVersion);
+  TILETUNE_LOADED(device_count, cuDeviceGetCount);
+  TILETUNE_LOADED(device_get, cuDeviceGet);
+  TILETUNE_LOADED(device_name, cuDeviceGetName);
+  TILETUNE_LOADED(device_uuid, cuDeviceGetUuid);
+  TILETUNE_LOADED(device_attribute, cuDeviceGetAttribute);
+  TILETUNE_LOADED(device_memory, cuDeviceTotalMem);
+  TILETUNE_LOADED(context_retain, cuDevicePrimaryCtxRetain);
+  TILETUNE_LOADED(context_set_current, cuCtxSetCurrent);
+  TILETUNE_LOADED(context_push, cuCtxPushCurrent);
+  TILETUNE_LOADED(context_pop, cuCtxPopCurrent);
+  TILETUNE_LOADED(can_access_peer, cuDeviceCanAccessPeer);
+  TILETUNE_LOADED(enable_peer_access, cuCtxEnablePeerAccess);
+  TILETUNE_LOADED(memory_info, cuMemGetInfo);
+  TILETUNE_LOADED(memory_allocate, cuMemAlloc);
+  TILETUNE_LOADED(memory_free, cuMemFree);
+  TILETUNE_LOADED(copy_to_device, cuMemcpyHtoDAsync);
+  TILETUNE_LOADED(copy_to_host, cuMemcpyDtoHAsync);
+  TILETUNE_LOADED(copy_on_device, cuMemcpyDtoDAsync);
+  TILETUNE_LOADED(copy_between, cuMemcpyAsync);
+  TILETUNE_LOADED(copy_rows, cuMemcpy2DAsync);
+  TILETUNE_LOADED(fill32, cuMemsetD32Async);
+  TILETUNE_LOADED(fill8, cuMemsetD8Async);
+  TILETUNE_LOADED(module_load, cuModuleLoadData);
+  TILETUNE_LOADED(module_unload, cuModuleUnload);
+  TILETUNE_LOADED(module_function, cuModuleGetFunction);
+  TILETUNE_LOADED(module_global, cuModuleGetGlobal);
+  TILETUNE_LOADED(function_attribute, cuFuncGetAttribute);
+  TILETUNE_LOADED(function_set_attribute, cuFuncSetAttribute);
+  TILETUNE_LOADED(occupancy_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  TILETUNE_LOADED(launch, cuLaunchKernel);
+  TILETUNE_LOADED(stream_create, cuStreamCreate);
+  TILETUNE_LOADED(stream_destroy, cuStreamDestroy);
+  TILETUNE_LOADED(stream_synchronize, cuStreamSynchronize);
+  TILETUNE_LOADED(stream_query, cuStreamQuery);
+  TILETUNE_LOADED(stream_wait, cuStreamWaitEvent);
+  TILETUNE_LOADED(event_create, cuEventCreate);
+  TILETUNE_LOADED(event_destroy, cuEventDestroy);
+  TILETUNE_LOADED(event_record, cuEventRecord);
+  TILETUNE_LOADED(event_synchronize, cuEventSynchronize);
+  CUresult (*event_elapsed)(float*, CUevent, CUevent) = library.load("cuEventElapsedTime");
+  TILETUNE_LOADED(host_allocate, cuMemHostAlloc);
+  TILETUNE_LOADED(host_free, cuMemFreeHost);
+  TILETUNE_LOADED(host_device_pointer, cuMemHostGetDevicePointer);
+  TILETUNE_LOADED(capture_begin, cuStreamBeginCapture);
+  TILETUNE_LOADED(capture_end, cuStreamEndCapture);
+  TILETUNE_LOADED(graph_instantiate, cuGraphInstantiate);
+  TILETUNE_LOADED(graph_launch, cuGraphLaunch);
+  TILETUNE_LOADED(graph_destroy, cuGraphDestroy);
+  TILETUNE_LOADED(graph_executable_destroy, cuGraphExecDestroy);
+  TILETUNE_LOADED(graph_nodes, cuGraphGetNodes);
+  TILETUNE_LOADED(graph_node_type, cuGraphNodeGetType);
+  TILETUNE_LOADED(graph_kernel_parameters, cuGraphKernelNodeGetParams);
+  TILETUNE_LOADED(error_name, cuGetErrorName);
+  TILETUNE_LOADED(error_string, cuGetErrorString);
+
+  // Each is null where the driver is older than a version of CUDA.
+  TILETUNE_FOUND(stream_write, cuStreamWriteValue32);         ///< 11.7
+  TILETUNE_FOUND(launch_with_attributes, cuLaunchKernelEx);   ///< 11.8
+  TILETUNE_FOUND(tensor_map_encode, cuTensorMapEncodeTiled);  ///< 12.0
+  TILETUNE_FOUND(function_name, cuFuncGetName);               ///< 12.3
+  TILETUNE_FOUND(kernel_name, cuKernelGetName);               ///< 12.3
 };
 
 /// Loads libcuda and initialises it once. Throws GpuError when there is no driver or it does not start.

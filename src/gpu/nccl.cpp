@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "base/cuda_libraries.h"
 #include "base/error.h"
 #include "base/library.h"
 
@@ -18,18 +17,6 @@ using NcclComm = NcclComm_st*;
 
 constexpr int kNcclSuccess = 0;
 constexpr int kNcclSum = 0;
-
-struct NcclApi {
-  int (*version)(int*);
-  int (*init_all)(NcclComm*, int, const int*);
-  int (*destroy)(NcclComm);
-  int (*group_start)();
-  int (*group_end)();
-  int (*all_gather)(const void*, void*, std::size_t, int, NcclComm, CUstream_st*);
-  int (*reduce_scatter)(const void*, void*, std::size_t, int, int, NcclComm, CUstream_st*);
-  const char* (*error_text)(int);
-  const char* (*last_error)(NcclComm);
-};
 
 /// Multicast memory can put a whole host's GPUs out of service where several programs share them. NCCL reads
 /// the environment once, when it is loaded.
@@ -45,20 +32,21 @@ Library open_nccl() {
   }
 }
 
-NcclApi load_nccl_api() {
-  const Library library = open_nccl();
-  NcclApi api{};
-  library.load(api.version, "ncclGetVersion");
-  library.load(api.init_all, "ncclCommInitAll");
-  library.load(api.destroy, "ncclCommDestroy");
-  library.load(api.group_start, "ncclGroupStart");
-  library.load(api.group_end, "ncclGroupEnd");
-  library.load(api.all_gather, "ncclAllGather");
-  library.load(api.reduce_scatter, "ncclReduceScatter");
-  library.load(api.error_text, "ncclGetErrorString");
-  library.load_if_there(api.last_error, "ncclGetLastError");
-  return api;
-}
+struct NcclApi {
+  Library library = open_nccl();
+
+  int (*version)(int*) = library.load("ncclGetVersion");
+  int (*init_all)(NcclComm*, int, const int*) = library.load("ncclCommInitAll");
+  int (*destroy)(NcclComm) = library.load("ncclCommDestroy");
+  int (*group_start)() = library.load("ncclGroupStart");
+  int (*group_end)() = library.load("ncclGroupEnd");
+  int (*all_gather)(const void*, void*, std::size_t, int, NcclComm,
+                    CUstream_st*) = library.load("ncclAllGather");
+  int (*reduce_scatter)(const void*, void*, std::size_t, int, int, NcclComm,
+                        CUstream_st*) = library.load("ncclReduceScatter");
+  const char* (*error_text)(int) = library.load("ncclGetErrorString");
+  const char* (*last_error)(NcclComm) = library.find("ncclGetLastError");
+};
 
 /// ncclDataType_t, or -1: NCCL has no such numbers.
 int nccl_type(ElementType type) {
@@ -93,7 +81,7 @@ constexpr int kNcclBytes = 1;  // ncclUint8
 }  // namespace
 
 struct Nccl::Impl {
-  NcclApi api = load_nccl_api();
+  NcclApi api;
   std::vector<NcclComm> ranks;
 
   ~Impl() {

@@ -6,13 +6,58 @@
 #include <array>
 #include <fstream>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "gpu/nvml_api.h"
 
 namespace tiletune {
 
 namespace {
+
+/// NVML, opened and started for as long as this lives; the library counts those who started it.
+struct NvmlSession {
+  explicit NvmlSession(const std::string& library);
+  ~NvmlSession();
+  NvmlSession(const NvmlSession&) = delete;
+  NvmlSession& operator=(const NvmlSession&) = delete;
+
+  bool started() const { return why.empty(); }
+  std::optional<std::string> driver_version() const;
+
+  NvmlApi api;
+  std::string why;  ///< it did not start; empty when it did
+};
+
+NvmlSession::NvmlSession(const std::string& library) {
+  try {
+    const std::array<std::string, 1> names{library};
+    api = NvmlApi{Library(names)};
+  } catch (const GpuError&) {
+  }
+  if (api.init == nullptr || api.shutdown == nullptr || api.by_uuid == nullptr) {
+    why = library + " cannot be opened";
+    return;
+  }
+  const int code = api.init();
+  if (code == kNvmlSuccess) return;
+  why = fmt::format("NVML does not start: {} (code {})",
+                    api.error_text != nullptr ? api.error_text(code) : "unknown error", code);
+}
+
+NvmlSession::~NvmlSession() {
+  if (started()) api.shutdown();
+}
+
+std::optional<std::string> NvmlSession::driver_version() const {
+  constexpr unsigned kLongest = 80;
+  std::array<char, kLongest> text{};
+  const bool is_known = started() && api.system_driver_version != nullptr &&
+                        api.system_driver_version(text.data(), kLongest) == kNvmlSuccess;
+  if (!is_known || text[0] == '\0') return std::nullopt;
+  return text.data();
+}
 
 constexpr double kPerMilli = 1e-3;
 constexpr std::string_view kGpuPrefix = "GPU-";
@@ -45,8 +90,8 @@ GpuProcess to_process(const NvmlProcessInfo& info) {
 
 }  // namespace
 
-struct Nvml::Impl {
-  explicit Impl(const std::string& library) : session(library), api(session.api()) {}
+struct Nvml::Impl : NvmlSession {
+  using NvmlSession::NvmlSession;
 
   /// The last argument of every question is where the answer goes.
   template <typename Value, typename Function, typename... Arguments>
@@ -57,26 +102,22 @@ struct Nvml::Impl {
     return value;
   }
 
-  std::optional<unsigned> number(int (*function)(NvmlDevice, unsigned*)) const {
-    return ask<unsigned>(function);
-  }
-  std::optional<double> clock_mhz(int (*function)(NvmlDevice, unsigned, unsigned*), unsigned clock) const {
+  std::optional<unsigned> number(NvmlNumber function) const { return ask<unsigned>(function); }
+  std::optional<double> clock_mhz(NvmlNumberOf function, unsigned clock) const {
     return scaled(ask<unsigned>(function, clock));
   }
   /// The first of two: what holds now, and what will after the next reset.
-  std::optional<bool> mode(int (*function)(NvmlDevice, unsigned*, unsigned*)) const {
+  std::optional<bool> mode(NvmlMode function) const {
     unsigned current = 0;
     if (!ask<unsigned>(function, &current)) return std::nullopt;
     return current != 0;
   }
 
-  NvmlSession session;
-  const NvmlApi& api;
   NvmlDevice device = nullptr;
 };
 
 Nvml::Nvml(const std::string& uuid, const std::string& library) : impl_(std::make_unique<Impl>(library)) {
-  if (!impl_->session.started()) return;
+  if (!impl_->started()) return;
   const NvmlApi& api = impl_->api;
   if (api.by_uuid(uuid.c_str(), &impl_->device) == kNvmlSuccess) return;
   impl_->device = nullptr;
@@ -90,11 +131,7 @@ Nvml::Nvml(const std::string& uuid, const std::string& library) : impl_(std::mak
 
 Nvml::~Nvml() = default;
 
-std::optional<std::string> Nvml::driver_version() const {
-  const std::string version = impl_->session.driver_version();
-  if (version.empty()) return std::nullopt;
-  return version;
-}
+std::optional<std::string> Nvml::driver_version() const { return impl_->driver_version(); }
 
 std::optional<double> Nvml::sm_clock_mhz() const { return impl_->clock_mhz(impl_->api.clock, kNvmlClockSm); }
 
@@ -189,6 +226,46 @@ std::optional<ComputeMode> Nvml::compute_mode() const {
 }
 
 std::optional<bool> Nvml::display_active() const { return as_bool(impl_->number(impl_->api.display_active)); }
+
+struct NvmlSystem::Impl : NvmlSession {
+  using NvmlSession::NvmlSession;
+};
+
+NvmlSystem::NvmlSystem(const std::string& library) : impl_(std::make_unique<Impl>(library)) {}
+NvmlSystem::~NvmlSystem() = default;
+
+const std::string& NvmlSystem::why() const { return impl_->why; }
+
+std::optional<std::string> NvmlSystem::driver_version() const { return impl_->driver_version(); }
+
+std::optional<std::string> NvmlSystem::cuda_version() const {
+  const NvmlApi& api = impl_->api;
+  int version = 0;
+  if (!impl_->started() || api.system_cuda_version == nullptr ||
+      api.system_cuda_version(&version) != kNvmlSuccess)
+    return std::nullopt;
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::vector<NvmlGpu> NvmlSystem::gpus() const {
+  const NvmlApi& api = impl_->api;
+  unsigned count = 0;
+  std::vector<NvmlGpu> gpus;
+  if (!impl_->started() || api.count == nullptr || api.by_index == nullptr || api.uuid == nullptr ||
+      api.name == nullptr || api.count(&count) != kNvmlSuccess)
+    return gpus;
+  for (unsigned index = 0; index < count; ++index) {
+    constexpr unsigned kLongest = 96;
+    std::array<char, kLongest> name{};
+    std::array<char, kLongest> uuid{};
+    NvmlDevice device = nullptr;
+    if (api.by_index(index, &device) != kNvmlSuccess) continue;  // one that has fallen off the bus
+    if (api.uuid(device, uuid.data(), kLongest) != kNvmlSuccess) continue;
+    if (api.name(device, name.data(), kLongest) != kNvmlSuccess) continue;
+    gpus.push_back({static_cast<int>(index), name.data(), uuid.data()});
+  }
+  return gpus;
+}
 
 std::string throttle_text(std::uint64_t reasons) {
   constexpr std::uint64_t kIdle = 0x1;

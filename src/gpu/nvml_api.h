@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include "base/library.h"
 
 namespace tiletune {
 
@@ -38,61 +38,55 @@ struct NvmlUtilization {
   unsigned memory = 0;
 };
 
-/// The functions of NVML that tiletune calls. All but those of the first group may be null: older drivers
-/// lack some of them.
+// How it answers about a GPU: each function returns an error, and an argument is where the answer goes.
+using NvmlNumber = int (*)(NvmlDevice, unsigned*);
+using NvmlNumberOf = int (*)(NvmlDevice, unsigned kind, unsigned*);
+using NvmlBigNumber = int (*)(NvmlDevice, unsigned long long*);
+using NvmlMode = int (*)(NvmlDevice, unsigned* now, unsigned* after_reset);
+using NvmlText = int (*)(NvmlDevice, char* text, unsigned length);
+
+/// The functions of NVML that tiletune calls. Older drivers lack some of them, which are null then, but none
+/// of the first group.
 struct NvmlApi {
-  int (*init)();
-  int (*shutdown)();
-  int (*by_uuid)(const char*, NvmlDevice*);
+  Library library = {};
 
-  const char* (*error_text)(int);
-  int (*system_driver_version)(char*, unsigned);
-  int (*system_cuda_version)(int*);
-  int (*count)(unsigned*);
-  int (*by_index)(unsigned, NvmlDevice*);
-  int (*parent_of_slice)(NvmlDevice, NvmlDevice*);
-  int (*name)(NvmlDevice, char*, unsigned);
-  int (*uuid)(NvmlDevice, char*, unsigned);
-  int (*clock)(NvmlDevice, unsigned, unsigned*);
-  int (*max_clock)(NvmlDevice, unsigned, unsigned*);
-  int (*application_clock)(NvmlDevice, unsigned, unsigned*);
-  int (*default_application_clock)(NvmlDevice, unsigned, unsigned*);
-  int (*throttle_reasons)(NvmlDevice, unsigned long long*);
-  int (*power)(NvmlDevice, unsigned*);
-  int (*energy)(NvmlDevice, unsigned long long*);
-  int (*power_limit)(NvmlDevice, unsigned*);
-  int (*default_power_limit)(NvmlDevice, unsigned*);
-  int (*temperature)(NvmlDevice, unsigned, unsigned*);
-  int (*temperature_threshold)(NvmlDevice, unsigned, unsigned*);
-  int (*memory)(NvmlDevice, NvmlMemoryInfo*);
-  int (*utilization)(NvmlDevice, NvmlUtilization*);
-  int (*processes)(NvmlDevice, unsigned*, NvmlProcessInfo*);
-  int (*persistence_mode)(NvmlDevice, unsigned*);
-  int (*ecc_mode)(NvmlDevice, unsigned*, unsigned*);
-  int (*ecc_errors)(NvmlDevice, unsigned, unsigned, unsigned long long*);
-  int (*mig_mode)(NvmlDevice, unsigned*, unsigned*);
-  int (*compute_mode)(NvmlDevice, unsigned*);
-  int (*display_active)(NvmlDevice, unsigned*);
-};
+  int (*init)() = library.find("nvmlInit_v2");
+  int (*shutdown)() = library.find("nvmlShutdown");
+  int (*by_uuid)(const char*, NvmlDevice*) = library.find("nvmlDeviceGetHandleByUUID");
 
-/// NVML, opened and started for as long as this lives; the library counts those who started it.
-class NvmlSession {
- public:
-  explicit NvmlSession(const std::string& library);
-  ~NvmlSession();
-  NvmlSession(const NvmlSession&) = delete;
-  NvmlSession& operator=(const NvmlSession&) = delete;
-
-  bool started() const { return why_.empty(); }
-  /// Why it did not start; empty when it did.
-  const std::string& why() const { return why_; }
-  const NvmlApi& api() const { return api_; }
-  /// "580.159.04"; empty where NVML does not say.
-  std::string driver_version() const;
-
- private:
-  NvmlApi api_{};
-  std::string why_;
+  const char* (*error_text)(int) = library.find("nvmlErrorString");
+  int (*system_driver_version)(char*, unsigned) = library.find("nvmlSystemGetDriverVersion");
+  int (*system_cuda_version)(int*) = library.find("nvmlSystemGetCudaDriverVersion_v2");
+  int (*count)(unsigned*) = library.find("nvmlDeviceGetCount_v2");
+  int (*by_index)(unsigned, NvmlDevice*) = library.find("nvmlDeviceGetHandleByIndex_v2");
+  int (*parent_of_slice)(NvmlDevice,
+                         NvmlDevice*) = library.find("nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+  NvmlText name = library.find("nvmlDeviceGetName");
+  NvmlText uuid = library.find("nvmlDeviceGetUUID");
+  NvmlNumberOf clock = library.find("nvmlDeviceGetClockInfo");
+  NvmlNumberOf max_clock = library.find("nvmlDeviceGetMaxClockInfo");
+  NvmlNumberOf application_clock = library.find("nvmlDeviceGetApplicationsClock");
+  NvmlNumberOf default_application_clock = library.find("nvmlDeviceGetDefaultApplicationsClock");
+  NvmlBigNumber throttle_reasons =
+      library.find("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons");
+  NvmlNumber power = library.find("nvmlDeviceGetPowerUsage");
+  NvmlBigNumber energy = library.find("nvmlDeviceGetTotalEnergyConsumption");
+  NvmlNumber power_limit = library.find("nvmlDeviceGetEnforcedPowerLimit");
+  NvmlNumber default_power_limit = library.find("nvmlDeviceGetPowerManagementDefaultLimit");
+  NvmlNumberOf temperature = library.find("nvmlDeviceGetTemperature");
+  NvmlNumberOf temperature_threshold = library.find("nvmlDeviceGetTemperatureThreshold");
+  int (*memory)(NvmlDevice, NvmlMemoryInfo*) = library.find("nvmlDeviceGetMemoryInfo_v2");
+  int (*utilization)(NvmlDevice, NvmlUtilization*) = library.find("nvmlDeviceGetUtilizationRates");
+  int (*processes)(NvmlDevice, unsigned*,
+                   NvmlProcessInfo*) = library.find("nvmlDeviceGetComputeRunningProcesses_v3",
+                                                    "nvmlDeviceGetComputeRunningProcesses_v2");
+  NvmlNumber persistence_mode = library.find("nvmlDeviceGetPersistenceMode");
+  NvmlMode ecc_mode = library.find("nvmlDeviceGetEccMode");
+  int (*ecc_errors)(NvmlDevice, unsigned, unsigned,
+                    unsigned long long*) = library.find("nvmlDeviceGetTotalEccErrors");
+  NvmlMode mig_mode = library.find("nvmlDeviceGetMigMode");
+  NvmlNumber compute_mode = library.find("nvmlDeviceGetComputeMode");
+  NvmlNumber display_active = library.find("nvmlDeviceGetDisplayActive");
 };
 
 }  // namespace tiletune

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/qualified_name.h"
+#include "base/identifier.h"
 #include "base/text.h"
 #include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "measure/library_kernels.h"
 #include "measure/verifier.h"
 

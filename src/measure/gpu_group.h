@@ -9,7 +9,7 @@
 #include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "gpu/nccl.h"
-#include "gpu/peers.h"
+#include "gpu/stream.h"
 #include "measure/cache_flush.h"
 #include "measure/device_kernels.h"
 #include "measure/messages.h"

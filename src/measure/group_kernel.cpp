@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/qualified_name.h"
+#include "base/identifier.h"
 #include "measure/unlaunchable.h"
 
 namespace tiletune {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/available_memory.h"
 #include "base/statistics.h"
+#include "base/system.h"
 #include "base/text.h"
-#include "gpu/peers.h"
+#include "gpu/stream.h"
 
 namespace tiletune {
 

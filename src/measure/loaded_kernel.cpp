@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/qualified_name.h"
+#include "base/identifier.h"
 
 namespace tiletune {
 

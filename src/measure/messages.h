@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/calibration.h"
+#include "base/device_properties.h"
 #include "base/fields.h"
 #include "base/outcome.h"
 #include "base/statistics.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "measure/blocker.h"
 #include "measure/cache_flush.h"
 #include "measure/clock_probe.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/qualified_name.h"
+#include "base/identifier.h"
 #include "base/text.h"
 
 namespace tiletune {

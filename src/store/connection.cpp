@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/network_file_system.h"
 #include "base/stop.h"
+#include "base/system.h"
 #include "store/own_files.h"
 #include "store/own_tables.h"
 #include "store/private_copy.h"

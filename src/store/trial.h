@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/calibration.h"
+#include "base/device_properties.h"
 #include "base/outcome.h"
 
 namespace tiletune {

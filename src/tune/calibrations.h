@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/calibration.h"
+#include "base/device_properties.h"
 #include "store/database.h"
 #include "tune/target.h"
 

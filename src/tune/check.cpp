@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "compile/wait.h"
+#include "compile/pool.h"
 #include "draft/manifest.h"
 #include "draft/signature.h"
 #include "inspect/occupancy.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/blas_facts.h"
+#include "gpu/cublas.h"
 #include "gpu/nvml.h"
 
 namespace tiletune {

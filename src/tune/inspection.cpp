@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compile/wait.h"
+#include "compile/pool.h"
 #include "search/strategies.h"
 
 namespace tiletune {

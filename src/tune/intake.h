@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compile/included_lists.h"
+#include "compile/source.h"
 #include "tune/recorder.h"
 
 namespace tiletune {

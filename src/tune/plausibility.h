@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/calibration.h"
+#include "base/device_properties.h"
 #include "compile/binary.h"
 #include "inspect/gpu_model.h"
 #include "spec/tune_spec.h"

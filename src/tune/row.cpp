@@ -8,8 +8,8 @@
 
 #include "base/fields_json.h"
 #include "base/hash.h"
-#include "base/host_name.h"
 #include "base/printable.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "compile/pool.h"
 #include "store/columns.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "base/qualified_name.h"
+#include "base/identifier.h"
 #include "base/text.h"
 #include "draft/signature.h"
 #include "draft/source_facts.h"

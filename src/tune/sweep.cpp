@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/host_name.h"
+#include "base/system.h"
 #include "base/version.h"
-#include "compile/wait.h"
+#include "compile/pool.h"
 #include "store/row_batch.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"

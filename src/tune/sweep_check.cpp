@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "compile/wait.h"
+#include "compile/pool.h"
 #include "draft/signature.h"
 #include "inspect/occupancy.h"
 #include "tune/source_check.h"

@@ -1,8 +1,8 @@
-#include "base/available_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "base/system.h"
 
 namespace tiletune {
 namespace available_memory_test {

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/unfinished_file.h"
 #include "carries.h"
 #include "temporary_folder.h"
 

@@ -1,8 +1,8 @@
-#include "base/json_text.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/printable.h"
 
 namespace tiletune {
 namespace json_text_test {

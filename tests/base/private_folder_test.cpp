@@ -1,5 +1,3 @@
-#include "base/private_folder.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/scratch_folder.h"
 #include "carries.h"
 

@@ -1,6 +1,6 @@
-#include "base/qualified_name.h"
-
 #include <gtest/gtest.h>
+
+#include "base/identifier.h"
 
 namespace tiletune {
 namespace qualified_name_test {

@@ -1,7 +1,6 @@
-#include "compile/included_lists.h"
-
 #include <gtest/gtest.h>
 
+#include "compile/source.h"
 #include "temporary_folder.h"
 
 namespace tiletune {

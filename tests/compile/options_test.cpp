@@ -1,5 +1,3 @@
-#include "compile/options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "compile/recent_results.h"
-
 #include <gtest/gtest.h>
+
+#include "compile/cache.h"
 
 namespace tiletune {
 namespace recent_results_test {

@@ -1,6 +1,6 @@
 #include "compile/test_support.h"
 
-#include "compile/wait.h"
+#include "compile/pool.h"
 
 namespace tiletune {
 

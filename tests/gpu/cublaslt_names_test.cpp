@@ -1,4 +1,4 @@
-#include "gpu/cublaslt_names.h"
+#include "gpu/cublaslt.h"
 
 #include <cublasLt.h>
 #include <gtest/gtest.h>

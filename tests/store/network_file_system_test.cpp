@@ -1,5 +1,3 @@
-#include "base/network_file_system.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/system.h"
 #include "sample_trial.h"
 #include "store/database.h"
 #include "temporary_folder.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/json_text.h"
+#include "base/printable.h"
 #include "output/display.h"
 #include "output/report/page_text.h"
 

@@ -1,16 +1,21 @@
-#include "base/network_file_system.h"
+#include "base/system.h"
 
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 namespace tiletune {
 
-namespace {
-
 namespace fs = std::filesystem;
+
+namespace {
 
 struct Magic {
   unsigned long type;
@@ -28,6 +33,30 @@ constexpr std::array kMagics{
 };
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+std::optional<std::uint64_t> available_memory_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  return available_memory_bytes(meminfo);
+}
+
+std::optional<std::uint64_t> available_memory_bytes(std::istream& meminfo) {
+  constexpr std::uint64_t kKibibyte = 1024;
+  std::string line;
+  while (std::getline(meminfo, line)) {
+    constexpr std::string_view kLabel = "MemAvailable:";
+    if (!line.starts_with(kLabel)) continue;
+    std::istringstream rest(line.substr(kLabel.size()));
+    std::uint64_t kibibytes = 0;
+    if (rest >> kibibytes) return kibibytes * kKibibyte;
+  }
+  return std::nullopt;
+}
 
 std::string network_file_system(unsigned long type) {
   const auto* const found =

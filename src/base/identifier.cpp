@@ -1,9 +1,6 @@
-#include "base/qualified_name.h"
-
-#include <algorithm>
-#include <charconv>
-
 #include "base/identifier.h"
+
+#include <charconv>
 
 namespace tiletune {
 
