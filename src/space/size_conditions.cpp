@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "space/cpp_text.h"
-#include "space/grammar.h"
+#include "space/operators.h"
+#include "space/parser.h"
 
 namespace tiletune::space {
 
@@ -60,7 +60,7 @@ class ConstantFolder {
                  bool unlimited)
       : bindings_(bindings), sizes_(sizes), first_derived_(first_derived), unlimited_(unlimited) {}
 
-  /// Of the next derived value, which depends on sizes or not.
+  /// Folds the next derived value, if it depends on sizes.
   void add_derived(const std::optional<SyntaxNode>& node) {
     std::optional<Folded> folded;
     try {

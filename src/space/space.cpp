@@ -6,21 +6,13 @@
 
 #include "base/hash.h"
 #include "space/component.h"
-#include "space/nearest_row.h"
-#include "space/shard.h"
+#include "space/packed_rows.h"
 
 namespace tiletune {
 
 using namespace space;
 
 namespace {
-
-double raw_size_of(const Scope& scope, const std::vector<std::size_t>& parameters) {
-  double product = 1;
-  for (const std::size_t parameter : parameters)
-    product *= static_cast<double>(scope.parameters()[parameter].values.size());
-  return product;
-}
 
 /// The first condition without parameters that is false; null when there is none.
 const Condition* false_constant(const Scope& scope, const std::vector<Condition>& conditions) {
@@ -68,7 +60,7 @@ struct Space::Impl {
   void enumerate(const Scope& scope, const std::vector<Condition>& conditions, const Where& where,
                  const Stop& stop) {
     const auto connected = connected_components(scope, conditions);
-    for (const auto& component : connected) raw_size *= raw_size_of(scope, component);
+    for (const auto& component : connected) raw_size *= combinations(scope, component);
     if (const Condition* constant = false_constant(scope, conditions)) {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
@@ -97,7 +89,7 @@ struct Space::Impl {
                  const std::vector<Condition>& conditions, const Where& where, const Stop& stop) {
     double untested = raw_size;
     for (auto component = connected.begin(); component != connected.end() && size > 0; ++component) {
-      untested /= raw_size_of(scope, *component);
+      untested /= combinations(scope, *component);
       components.push_back(enumerate_component(scope, *component, conditions, reports.size(), {}, stop));
       for (std::size_t i = 0; i < reports.size(); ++i)
         reports[i].removed_first += static_cast<double>(size) * components.back().removed[i] * untested;
