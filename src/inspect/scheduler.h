@@ -4,6 +4,11 @@
 
 namespace tiletune {
 
+class LaneTracker;
+struct GpuModel;
+struct HotLoop;
+struct SassInstruction;
+
 /// Execution units of each of the four schedulers of a multiprocessor; memory is one for all. Multiply-adds
 /// of 32 bits go to either half of their unit, integer ones to `fma_heavy` alone.
 enum class Pipe { fma, fma_heavy, alu, uniform, special, double_precision, tensor, memory, control };
@@ -46,6 +51,23 @@ struct PipelineRates {
   double bank_conflict_clocks = 1;  ///< lost at issue
   double burst_clocks = 0;          ///< lost at issue while a burst is written to the register file
 };
+
+/// What one warp does in one turn of the hot loop.
+struct LoopSteps {
+  std::vector<Step> steps;  ///< as issued, inner loops written out
+  double flops = 0;
+  double fp32_lanes = 0;     ///< 32 per multiply-add of single precision
+  double memory_clocks = 0;  ///< of the multiprocessor's shared memory and L1
+  double l1_clocks = 0;      ///< the part of loads from global memory
+  double l2_bytes = 0;
+  double tensor_clocks = 0;  ///< of the tensor cores of a quarter of the multiprocessor
+};
+
+/// Which lines, sectors and banks a warp touches is computed from its code, which `lanes` must not have
+/// stepped through yet; where that fails, accesses count as coalesced and free of conflicts. Loads that are
+/// not staged in shared memory find what the block's `threads` loaded in L1: 1 / sqrt(threads) goes to L2.
+LoopSteps loop_steps(const GpuModel& gpu, const std::vector<SassInstruction>& code, const HotLoop& loop,
+                     LaneTracker lanes, double threads, const PipelineRates& rates);
 
 /// The clocks that one turn of a loop takes a multiprocessor on which `blocks` blocks of `warps` warps run
 /// it. Warps are dealt out to four schedulers. Each clock each scheduler issues one instruction: of the warp

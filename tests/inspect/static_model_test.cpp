@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "carries.h"
-#include "inspect/predict.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
