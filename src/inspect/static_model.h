@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "base/fields.h"
 #include "compile/binary.h"
 #include "inspect/gpu_model.h"
 #include "inspect/occupancy.h"
@@ -26,6 +28,19 @@ struct StaticModel {
 
   std::string calibrated_on;    ///< "NVIDIA H200"; empty: not calibrated
   std::string calibrated_date;  ///< "2026-11-21"
+
+  /// The numbers of a launch.
+  static constexpr auto fields() {
+    using M = StaticModel;
+    constexpr Bounds<double> kNotNegative{.min = 0, .max = 1e6};
+    return std::tuple{field("launch_us", &M::launch_us, kNotNegative),
+                      field("loop_scale", &M::loop_scale, {.min = 0, .max = 1e6, .above = true}),
+                      field("outside_scale", &M::outside_scale, kNotNegative),
+                      field("byte_clocks", &M::byte_clocks, kNotNegative),
+                      field("meeting_us", &M::meeting_us, kNotNegative),
+                      field("cluster_us", &M::cluster_us, kNotNegative),
+                      field("unhidden_share", &M::unhidden_share, kNotNegative)};
+  }
 
   /// "calibrated on NVIDIA H200, 2026-11-21", or "not calibrated".
   std::string provenance() const;
