@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "draft/declarations.h"
+#include "draft/tokens.h"
 
 namespace tiletune {
 
