@@ -18,6 +18,20 @@ bool is_less(std::span<const std::uint64_t> left, std::span<const std::uint64_t>
   return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
 }
 
+/// The first of [begin, end) that is not before what is sought.
+template <typename IsBefore>
+std::size_t first_not(std::size_t begin, std::size_t end, const IsBefore& is_before) {
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (is_before(middle)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
 /// Prefixes that are continued, and by how many values each: a search takes less than 1 ms.
 constexpr int kMostContinued = 100;
 constexpr int kMostValues = 16;
@@ -145,29 +159,15 @@ void PackedRows::unpack(std::size_t row, std::span<std::uint32_t> out) const {
 std::optional<std::size_t> PackedRows::find(std::span<const std::uint32_t> row) const {
   std::vector<std::uint64_t> wanted(stride_);
   pack(row, wanted);
-  std::size_t first = 0;
-  std::size_t count = size();
-  while (count > 0) {
-    const std::size_t half = count / 2;
-    const bool before = is_less(words_of(first + half), wanted);
-    first = before ? first + half + 1 : first;
-    count = before ? count - half - 1 : half;
-  }
+  const std::size_t first =
+      first_not(0, size(), [&](std::size_t at) { return is_less(words_of(at), wanted); });
   if (first == size() || !std::ranges::equal(words_of(first), wanted)) return std::nullopt;
   return first;
 }
 
 std::size_t PackedRows::first_at_least(std::size_t begin, std::size_t end, std::size_t column,
                                        std::uint32_t value) const {
-  while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    if (this->value(middle, column) < value) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return first_not(begin, end, [&](std::size_t row) { return this->value(row, column) < value; });
 }
 
 void PackedRows::sort() {
