@@ -25,7 +25,7 @@
 #include "cli/slurm_status.h"
 #include "output/display.h"
 #include "output/table.h"
-#include "space/shard.h"
+#include "space/space.h"
 #include "tune/task.h"
 
 namespace tiletune {
@@ -164,7 +164,7 @@ struct Division {
 Division division_of(const SlurmArray& array, const TuneSpec& spec) {
   Division division;
   Hasher hasher;
-  hasher.add(std::int64_t{space::kShardDivision}).add(spec.config_json);
+  hasher.add(std::int64_t{kShardDivision}).add(spec.config_json);
   for (const std::string& word : array.config) hasher.add(word);
   for (const Task& task : plan_tasks(spec, interrupted)) {
     division.configurations += task.space.size();

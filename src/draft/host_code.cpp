@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "draft/declarations.h"
+#include "draft/tokens.h"
 
 namespace tiletune {
 
@@ -17,11 +17,10 @@ namespace {
 /// What kernels and other device code name, directly or through what they name.
 std::set<std::string_view> names_in_use(const TokenizedSource& source,
                                         const std::vector<Declaration>& declarations) {
-  using Range = std::pair<const SourceToken*, const SourceToken*>;
-  std::multimap<std::string_view, Range> meanings;
-  std::vector<Range> reached;
+  std::multimap<std::string_view, TokenRange> meanings;
+  std::vector<TokenRange> reached;
   for (const Declaration& one : declarations) {
-    const Range range{source.code.data() + one.begin, source.code.data() + one.end};
+    const TokenRange range(source.code, one.begin, one.end);
     if (one.is_device)
       reached.push_back(range);
     else if (one.is_function)
@@ -29,14 +28,14 @@ std::set<std::string_view> names_in_use(const TokenizedSource& source,
   }
   for (const SourceTokens& directive : source.directives)
     if (directive[0].is("define") && directive.size() > 1)
-      meanings.emplace(directive[1].text, Range{directive.data() + 2, directive.data() + directive.size()});
+      meanings.emplace(directive[1].text, TokenRange(directive, 2, directive.size()));
   std::set<std::string_view> names;
   while (!reached.empty()) {
-    const Range range = reached.back();
+    const TokenRange range = reached.back();
     reached.pop_back();
-    for (const SourceToken* token = range.first; token < range.second; ++token) {
-      if (!token->is_name() || !names.insert(token->text).second) continue;
-      const auto [first, last] = meanings.equal_range(token->text);
+    for (std::size_t i = range.begin(); i < range.end(); ++i) {
+      if (!range.is_name(i) || !names.insert(range.text(i)).second) continue;
+      const auto [first, last] = meanings.equal_range(range.text(i));
       for (auto meaning = first; meaning != last; ++meaning) reached.push_back(meaning->second);
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -27,13 +28,15 @@ enum class Role { other, flag, vector, grid, block, tile };
 
 constexpr int kNoAxis = -1;
 
-struct Tunable {
+/// A number that is fixed when the kernel is compiled.
+struct Constant {
   std::string name;
   int line;
   Role role;
   int axis;                         ///< 0 for x; kNoAxis where the name has none
   std::vector<std::string> values;  ///< JSON
-  bool in_template;
+  bool in_template = false;
+  bool is_tunable = true;  ///< else the source defines it for good
 };
 
 struct Size {
@@ -82,7 +85,8 @@ class Drafter {
     collect_macros(signature.undefined);
     collect_sizes();
     choose_values();
-    for (Tunable& tunable : tunables_) set_axis_values(tunable);
+    for (Constant& constant : constants_)
+      if (constant.is_tunable) set_axis_values(constant);
     choose_launch();
   }
 
@@ -161,11 +165,11 @@ class Drafter {
   /// Where no assignment shows the output, whatever may be written through another pointer may be it.
   void settle_outputs() {
     const auto is_output = [](const Buffer& buffer) { return buffer.role != "in"; };
-    if (std::none_of(buffers_.begin(), buffers_.end(), is_output)) {
+    if (std::ranges::none_of(buffers_, is_output)) {
       for (Buffer& buffer : buffers_)
         if (!buffer.sure) buffer.role = "inout";
     }
-    if (std::none_of(buffers_.begin(), buffers_.end(), is_output))
+    if (std::ranges::none_of(buffers_, is_output))
       throw UserError(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
                                   kernel_.name),
                       place(), "Remove const from what it writes.");
@@ -179,18 +183,19 @@ class Drafter {
 
   void collect_macros(const std::vector<MacroText>& undefined) {
     for (const TemplateParameter& parameter : kernel_.template_parameters) {
-      Tunable tunable = tunable_of({parameter.name, parameter.line, parameter.default_value, true, {}}, true);
+      Constant tunable =
+          tunable_of({parameter.name, parameter.line, parameter.default_value, true, {}}, true);
       if (parameter.is_type())
         tunable.values = {quoted(parameter.default_text.empty() ? type_ : parameter.default_text)};
       if (parameter.type == "bool") tunable.values = {"false", "true"};
-      tunables_.push_back(std::move(tunable));
+      constants_.push_back(std::move(tunable));
     }
     const bool sizes_are_passed = !sizes_.empty();
     std::vector<MacroText> macros = facts_.macros;
     macros.insert(macros.end(), undefined.begin(), undefined.end());
     constexpr std::int64_t kLeastSize = 512;
     std::set<std::string> known;
-    for (const Tunable& tunable : tunables_) known.insert(tunable.name);
+    for (const Constant& constant : constants_) known.insert(constant.name);
     for (const Size& size : sizes_) known.insert(size.name);
     for (const auto& scalar : scalars_) known.insert(scalar.first);
     for (const MacroText& macro : macros) {
@@ -202,7 +207,7 @@ class Drafter {
                           macro.line});
         findings_.push_back({"dimension", macro.name, std::to_string(*macro.value), macro.line});
       } else if (!macro.value || macro.guarded) {
-        tunables_.push_back(tunable_of(macro, false));
+        constants_.push_back(tunable_of(macro, false));
       } else {
         findings_.push_back(
             {"constant", macro.name,
@@ -217,9 +222,12 @@ class Drafter {
                                 role,
                                 axis_in_kernel(macro.name, role),
                                 {std::to_string(*macro.value)},
+                                false,
                                 false});
       }
     }
+    // What can be tuned is chosen first for the launch.
+    std::stable_partition(constants_.begin(), constants_.end(), std::mem_fn(&Constant::is_tunable));
   }
 
   /// What the kernel multiplies blockIdx.x by and adds threadIdx.x to is the number of threads.
@@ -236,9 +244,9 @@ class Drafter {
                       : static_cast<int>(std::find(covered.begin(), covered.end(), name) - covered.begin());
   }
 
-  Tunable tunable_of(const MacroText& macro, bool in_template) const {
+  Constant tunable_of(const MacroText& macro, bool in_template) const {
     const Role role = role_in_kernel(macro.name);
-    Tunable tunable{macro.name, macro.line, role, axis_in_kernel(macro.name, role), {}, in_template};
+    Constant tunable{macro.name, macro.line, role, axis_in_kernel(macro.name, role), {}, in_template};
     Numbers values(macro.compared_to.begin(), macro.compared_to.end());
     if (role == Role::flag || (!values.empty() && values.back() <= 1 && values.front() >= 0)) values = {0, 1};
     if (values.empty() && (role == Role::vector || (role == Role::other && !macro.value))) values = {1, 2, 4};
@@ -249,7 +257,7 @@ class Drafter {
     return tunable;
   }
 
-  static void set_values(Tunable& tunable, Numbers values) {
+  static void set_values(Constant& tunable, Numbers values) {
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
     tunable.values.clear();
@@ -257,7 +265,7 @@ class Drafter {
   }
 
   /// Threads and tiles have other values in two dimensions than in one. What the source says comes to them.
-  void set_axis_values(Tunable& tunable) const {
+  void set_axis_values(Constant& tunable) const {
     const bool plane = kernel_.block_axes > 1;
     Numbers values;
     for (const std::string& value : tunable.values)
@@ -279,9 +287,7 @@ class Drafter {
   }
 
   bool has_block() const {
-    const auto is_block = [](const Tunable& tunable) { return tunable.role == Role::block; };
-    return std::any_of(tunables_.begin(), tunables_.end(), is_block) ||
-           std::any_of(constants_.begin(), constants_.end(), is_block);
+    return std::ranges::any_of(constants_, [](const Constant& one) { return one.role == Role::block; });
   }
 
   void collect_sizes() {
@@ -289,11 +295,9 @@ class Drafter {
     const std::int64_t usual = sizes_.size() > 2                             ? 256
                                : sizes_.size() == 2 || kernel_.grid_axes > 1 ? 4096
                                                                              : 1 << 22;
-    std::vector<std::string> names;
-    for (Size& size : sizes_) {
+    for (Size& size : sizes_)
       if (size.usual == 0) size.usual = usual;
-      names.push_back(size.name);
-    }
+    std::vector<std::string> names = size_names();
     // The only size of something with rows is that of a square.
     if (names.size() == 1 && kernel_.grid_axes > 1) names.push_back(names.front());
     const std::string product = join(names, " * ");
@@ -310,9 +314,20 @@ class Drafter {
   }
 
   Buffer* find_buffer(const std::string& name) {
-    const auto found =
-        std::ranges::find_if(buffers_, [&](const Buffer& buffer) { return buffer.name == name; });
+    const auto found = std::ranges::find(buffers_, name, &Buffer::name);
     return found == buffers_.end() ? nullptr : &*found;
+  }
+
+  /// Null where no size has that name.
+  const Size* find_size(const std::string& name) const {
+    const auto found = std::ranges::find(sizes_, name, &Size::name);
+    return found == sizes_.end() ? nullptr : &*found;
+  }
+
+  std::vector<std::string> size_names() const {
+    std::vector<std::string> names;
+    for (const Size& size : sizes_) names.push_back(size.name);
+    return names;
   }
 
   std::vector<IndexUse> uses_of(const std::string& name) const {
@@ -350,10 +365,9 @@ class Drafter {
       const Buffer* const rows = find_buffer(use.indexed);
       if (!adds || rows == nullptr || rows == &starts) return;
     }
-    const auto rows =
-        std::ranges::find_if(sizes_, [&](const Size& size) { return size.name == neighbours->second; });
-    if (!total_) add_total(rows == sizes_.end() ? sizes_.front() : *rows);
-    starts.elements = fmt::format("{} + 1", rows == sizes_.end() ? starts.elements : rows->name);
+    const Size* const rows = find_size(neighbours->second);
+    if (!total_) add_total(rows == nullptr ? sizes_.front() : *rows);
+    starts.elements = fmt::format("{} + 1", rows == nullptr ? starts.elements : rows->name);
     starts.values = fmt::format("offsets({})", total_->name);
     starts.question = fmt::format("the values, which are starts of rows in {}: {} is where the last one ends",
                                   places_of(uses), total_->name);
@@ -369,8 +383,7 @@ class Drafter {
     constexpr std::int64_t kPerRow = 8;
     std::set<std::string> taken;
     for (const std::string& name : kernel_.parameter_names) taken.insert(name);
-    for (const auto* list : {&tunables_, &constants_})
-      for (const Tunable& tunable : *list) taken.insert(tunable.name);
+    for (const Constant& constant : constants_) taken.insert(constant.name);
     for (const Size& size : sizes_) taken.insert(size.name);
     std::string name = "total";
     while (taken.contains(name)) name += "_";
@@ -422,25 +435,18 @@ class Drafter {
     buffer.values = fmt::format("randint(0, {})", least);
   }
 
-  /// Of a role along an axis; one whose name has no axis stands for all.
+  /// The constant of a role along an axis; one whose name has no axis stands for all.
   std::string name_for(Role role, int axis) const {
     for (const int wanted : {axis, kNoAxis}) {
-      for (const auto* list : {&tunables_, &constants_}) {
-        for (const Tunable& tunable : *list)
-          if (tunable.role == role && tunable.axis == wanted) return tunable.name;
-      }
+      for (const Constant& constant : constants_)
+        if (constant.role == role && constant.axis == wanted) return constant.name;
     }
     return "";
   }
 
   std::string size_for(int axis) const {
-    for (const Size& size : sizes_)
-      if (size.name == kernel_.bounds[static_cast<std::size_t>(axis)]) return size.name;
-    if (kernel_.grid_axes == 1) {
-      std::vector<std::string> names;
-      for (const Size& size : sizes_) names.push_back(size.name);
-      return join(names, " * ");
-    }
+    if (const Size* bound = find_size(kernel_.bounds[static_cast<std::size_t>(axis)])) return bound->name;
+    if (kernel_.grid_axes == 1) return join(size_names(), " * ");
     const auto points_to = [&](const Size& size) {
       const std::string plain = squashed(size.name);
       return axis == 0 ? has(plain, {"width", "col", "nx"}) || plain == "n" || plain == "w" || plain == "x"
@@ -456,10 +462,8 @@ class Drafter {
   /// multiplied by nothing but sizes, which are then strides.
   bool is_index(int axis) const {
     const BlockUse& use = kernel_.block_uses[static_cast<std::size_t>(axis)];
-    return use.seen && !use.other &&
-           std::all_of(use.factors.begin(), use.factors.end(), [&](const std::string& factor) {
-             return std::any_of(sizes_.begin(), sizes_.end(),
-                                [&](const Size& size) { return size.name == factor; });
+    return use.seen && !use.other && std::ranges::all_of(use.factors, [&](const std::string& one) {
+             return find_size(one) != nullptr;
            });
   }
 
@@ -467,8 +471,7 @@ class Drafter {
   /// is not its stride.
   std::string size_of_index(int axis) const {
     const BlockUse& use = kernel_.block_uses[static_cast<std::size_t>(axis)];
-    for (const Size& size : sizes_)
-      if (size.name == use.bound) return size.name;
+    if (const Size* bound = find_size(use.bound)) return bound->name;
     if (kernel_.grid_axes > 1) return size_for(axis);
     for (const Size& size : sizes_)
       if (!use.factors.contains(size.name)) return size.name;
@@ -479,11 +482,9 @@ class Drafter {
   bool is_known(const std::string& expression) const {
     if (expression.empty()) return false;
     for (const std::string& word : split(expression, ' ')) {
-      const auto is_it = [&](const Tunable& tunable) { return tunable.name == word; };
+      const auto is_it = [&](const Constant& constant) { return constant.name == word; };
       const bool number = word.find_first_not_of("0123456789") == std::string::npos;
-      if (!number && word != "*" && std::none_of(tunables_.begin(), tunables_.end(), is_it) &&
-          std::none_of(constants_.begin(), constants_.end(), is_it))
-        return false;
+      if (!number && word != "*" && std::ranges::none_of(constants_, is_it)) return false;
     }
     return true;
   }
@@ -553,8 +554,7 @@ class Drafter {
     if (is_product())
       line(
           "  // decide: this looks like a matrix product. Replace the object by \"operation\": \"gemm\" to "
-          "have its "
-          "reference and cuBLAS as the baseline.");
+          "have its reference and cuBLAS as the baseline.");
     if (!operations_.empty())
       line("  // Operations that come with tiletune: " + join(operations_, ", ") + ".");
     line("  \"operation\": {");
@@ -640,14 +640,20 @@ class Drafter {
       else
         macros.push_back(fmt::format("{0}: {0}", quoted(name)));
     };
-    for (const Tunable& tunable : tunables_) {
-      if (tunable.in_template)
-        arguments.push_back(tunable.name);
+    for (const Constant& one : constants_) {
+      const std::string values = "[" + join(one.values, ", ") + "]";
+      if (!one.is_tunable) {
+        derived.push_back(fmt::format(
+            R"({{"name": "{}", "value": "{}", "meaning": "as line {} of the source defines it"}})", one.name,
+            one.values.front(), one.line));
+        continue;
+      }
+      if (one.in_template)
+        arguments.push_back(one.name);
       else
-        pass(tunable.name);
-      const std::string values = "[" + join(tunable.values, ", ") + "]";
-      parameters.push_back(fmt::format(R"({{"name": "{}", "values": {}}})", tunable.name, values));
-      findings_.push_back({"parameter", tunable.name, values, tunable.line});
+        pass(one.name);
+      parameters.push_back(fmt::format(R"({{"name": "{}", "values": {}}})", one.name, values));
+      findings_.push_back({"parameter", one.name, values, one.line});
     }
     for (const Size& size : sizes_) {
       if (size.macro && !is_template) pass(size.name);
@@ -658,10 +664,6 @@ class Drafter {
         constraints.push_back(
             fmt::format(R"({{"require": "{} == {}", "why": "the source defines it"}})", size.name, *value));
     }
-    for (const Tunable& constant : constants_)
-      derived.push_back(
-          fmt::format(R"({{"name": "{}", "value": "{}", "meaning": "as line {} of the source defines it"}})",
-                      constant.name, constant.values.front(), constant.line));
     if (std::any_of(block_.begin(), block_.end(), [](const std::string& text) {
           return std::isdigit(static_cast<unsigned char>(text[0])) == 0;
         }))
@@ -692,8 +694,7 @@ class Drafter {
   std::optional<Size> total_;                         ///< a dimension that no argument is
   std::vector<std::pair<std::string, int>> scalars_;  ///< with their values
   std::vector<std::string> arguments_, block_, grid_;
-  std::vector<Tunable> tunables_;
-  std::vector<Tunable> constants_;  ///< numbers that the source defines for good, which the launch may need
+  std::vector<Constant> constants_;  ///< those that can be tuned first, then others that the launch may need
   std::vector<SourceFinding> findings_;
   std::string text_;
 };

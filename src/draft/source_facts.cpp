@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "draft/declarations.h"
+#include "draft/tokens.h"
 
 namespace tiletune {
 
@@ -24,71 +24,56 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
   return error == std::errc() && whole ? std::optional(value) : std::nullopt;
 }
 
-/// The number that tokens from `at` on are, in brackets or not, and nothing else.
-std::optional<std::int64_t> number_at(const SourceTokens& tokens, std::size_t at, std::size_t end) {
-  while (at + 2 < end && tokens[at].is("(") && tokens[end - 1].is(")")) ++at, --end;
-  return end == at + 1 && tokens[at].kind == SourceToken::Kind::number ? integer_of(tokens[at].text)
-                                                                       : std::nullopt;
+/// The number that tokens are, in brackets or not, and nothing else.
+std::optional<std::int64_t> number_of(TokenRange tokens) {
+  while (tokens.end() - tokens.begin() > 2 && tokens.is(tokens.begin(), "(") &&
+         tokens.is(tokens.end() - 1, ")"))
+    tokens = tokens.part(tokens.begin() + 1, tokens.end() - 1);
+  const bool is_number =
+      tokens.end() == tokens.begin() + 1 && tokens[tokens.begin()].kind == SourceToken::Kind::number;
+  return is_number ? integer_of(tokens.text(tokens.begin())) : std::nullopt;
 }
 
+/// What #define gives a name.
+TokenRange definition_of(const SourceTokens& directive) { return {directive, 2, directive.size()}; }
+
 /// As a person writes it: "std::uint8_t", "unsigned char".
-std::string compact_text(const SourceTokens& tokens, std::size_t begin, std::size_t end) {
+std::string compact_text(const TokenRange& tokens) {
   std::string text;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (i > begin && tokens[i].is_name() && tokens[i - 1].is_name()) text += ' ';
-    text += tokens[i].text;
+  for (std::size_t i = tokens.begin(); i < tokens.end(); ++i) {
+    if (tokens.is_name(i) && tokens.is_name(i - 1)) text += ' ';
+    text += tokens.text(i);
   }
   return text;
 }
 
-void set_default(TemplateParameter& parameter, const SourceTokens& tokens, std::size_t begin,
-                 std::size_t end) {
-  parameter.default_text = compact_text(tokens, begin, end);
-  parameter.default_value = number_at(tokens, begin, end);
-}
-
-/// Splits [begin, end) at commas that stand in no brackets.
-std::vector<std::pair<std::size_t, std::size_t>> split_list(const SourceTokens& tokens, std::size_t begin,
-                                                            std::size_t end) {
-  std::vector<std::pair<std::size_t, std::size_t>> parts;
-  int depth = 0;
-  std::size_t start = begin;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::string_view text = tokens[i].text;
-    if (text == "(" || text == "[" || text == "{" || text == "<") ++depth;
-    if (text == ")" || text == "]" || text == "}" || text == ">") --depth;
-    if (text != "," || depth != 0) continue;
-    parts.emplace_back(start, i);
-    start = i + 1;
-  }
-  if (start < end) parts.emplace_back(start, end);
-  return parts;
+void set_default(TemplateParameter& parameter, const TokenRange& tokens) {
+  parameter.default_text = compact_text(tokens);
+  parameter.default_value = number_of(tokens);
 }
 
 class KernelReader {
  public:
   KernelReader(const SourceTokens& code, std::size_t global, const std::string& file)
-      : code_(code), global_(global), file_(file) {}
+      : code_(code), body_(code, 0, 0), global_(global), file_(file) {}
 
   /// None for a declaration, and for what is not a function.
   std::optional<KernelText> read() {
     const std::size_t open = read_head();
-    if (open >= code_.size() || kernel_.name.empty()) return std::nullopt;
-    const std::size_t close = behind_bracket(code_, open, code_.size());
-    if (!code_[close - 1].is(")")) {
+    if (open >= code_.end() || kernel_.name.empty()) return std::nullopt;
+    const std::size_t close = code_.behind_bracket(open);
+    if (!code_.is(close - 1, ")")) {
       throw UserError(fmt::format("the parameter list of the kernel '{}' is not closed", kernel_.name),
                       Where{file_, fmt::format("line {}", kernel_.line)}, "Add the missing ')'.");
     }
-    read_parameters(open + 1, close - 1);
-    std::size_t body = close;
-    while (body < code_.size() && !code_[body].is("{") && !code_[body].is(";")) ++body;
-    if (body >= code_.size() || code_[body].is(";")) return std::nullopt;
+    read_parameters(code_.part(open + 1, close - 1));
+    const std::size_t body = code_.find({"{", ";"}, close);
+    if (!code_.is(body, "{")) return std::nullopt;
     // Text that is not closed belongs to one kernel all the same, so that reading all takes linear time.
-    std::size_t next = body;
-    while (next < code_.size() && !code_[next].is("__global__")) ++next;
-    const std::size_t end = behind_bracket(code_, body, next);
-    read_body(body, end);
-    kernel_.indices = read_index_uses(code_, body, end, pointers_);
+    const std::size_t next = code_.find({"__global__"}, body);
+    body_ = code_.part(body, code_.behind_bracket(body, next));
+    read_body();
+    kernel_.indices = read_index_uses(body_, pointers_);
     return std::move(kernel_);
   }
 
@@ -96,90 +81,77 @@ class KernelReader {
   /// Attributes, a template's parameters and the name; the place of the parameter list.
   std::size_t read_head() {
     std::size_t begin = global_;
-    while (begin > 0 && !code_[begin - 1].is(";") && !code_[begin - 1].is("}") && !code_[begin - 1].is("{"))
-      --begin;
-    for (std::size_t i = begin; i + 1 < code_.size();) {
-      const SourceToken& token = code_[i];
-      const bool opens = code_[i + 1].is("(");
-      if (token.is("template") && code_[i + 1].is("<")) {
-        const std::size_t end = behind_bracket(code_, i + 1, code_.size());
-        read_template(i + 2, end - 1);
+    while (begin > 0 && !code_.is_one_of(begin - 1, {";", "}", "{"})) --begin;
+    for (std::size_t i = begin; i + 1 < code_.end();) {
+      const bool calls = code_.is_name(i) && code_.is(i + 1, "(");
+      if (code_.is(i, "template") && code_.is(i + 1, "<")) {
+        const std::size_t end = code_.behind_bracket(i + 1);
+        read_template(code_.part(i + 2, end - 1));
         i = end;
-      } else if (token.is_name() && opens && token.text.starts_with("__")) {
-        const std::size_t end = behind_bracket(code_, i + 1, code_.size());
-        const auto parts = split_list(code_, i + 2, end - 1);
-        if (token.is("__launch_bounds__") && !parts.empty())
-          kernel_.launch_bounds = text_of(parts.front().first, parts.front().second);
+      } else if (calls && code_.text(i).starts_with("__")) {
+        const std::size_t end = code_.behind_bracket(i + 1);
+        const auto arguments = code_.part(i + 2, end - 1).list();
+        if (code_.is(i, "__launch_bounds__") && !arguments.empty())
+          kernel_.launch_bounds = arguments.front().spaced_text();
         i = end;
-      } else if (token.is_name() && opens && i > global_) {
-        kernel_.name = std::string(token.text);
-        kernel_.line = token.line;
+      } else if (calls && i > global_) {
+        kernel_.name = std::string(code_.text(i));
+        kernel_.line = code_[i].line;
         return i + 1;
-      } else if (i > global_ && (token.is(";") || token.is("{") || token.is("}"))) {
+      } else if (i > global_ && code_.is_one_of(i, {";", "{", "}"})) {
         break;
       } else {
         ++i;
       }
     }
-    return code_.size();
+    return code_.end();
   }
 
-  std::string text_of(std::size_t begin, std::size_t end) const {
-    std::string text;
-    for (std::size_t i = begin; i < end; ++i) text.append(text.empty() ? "" : " ").append(code_[i].text);
-    return text;
-  }
-
-  /// The last name before a default value or the bounds of an array.
-  std::size_t name_in(std::size_t begin, std::size_t end) const {
-    std::size_t name = end;
-    for (std::size_t i = begin; i < end && !code_[i].is("=") && !code_[i].is("["); ++i)
-      if (code_[i].is_name()) name = i;
+  /// The last name before a default value or the bounds of an array; the end where there is none.
+  static std::size_t name_in(const TokenRange& parameter) {
+    std::size_t name = parameter.end();
+    const std::size_t end = parameter.find({"=", "["}, parameter.begin());
+    for (std::size_t i = parameter.begin(); i < end; ++i)
+      if (parameter.is_name(i)) name = i;
     return name;
   }
 
-  void read_template(std::size_t begin, std::size_t end) {
-    for (const auto& [from, to] : split_list(code_, begin, end)) {
-      const std::size_t name = name_in(from, to);
-      if (name >= to) continue;
-      TemplateParameter parameter{std::string(code_[name].text), text_of(from, name), "", std::nullopt,
-                                  code_[name].line};
-      if (name + 2 < to) set_default(parameter, code_, name + 2, to);
+  void read_template(const TokenRange& parameters) {
+    for (const TokenRange& one : parameters.list()) {
+      const std::size_t name = name_in(one);
+      if (name >= one.end()) continue;
+      TemplateParameter parameter{std::string(one.text(name)), one.part(one.begin(), name).spaced_text(), "",
+                                  std::nullopt, one[name].line};
+      if (name + 2 < one.end()) set_default(parameter, one.part(name + 2, one.end()));
       kernel_.template_parameters.push_back(std::move(parameter));
     }
   }
 
-  void read_parameters(std::size_t begin, std::size_t end) {
-    for (const auto& [from, to] : split_list(code_, begin, end)) {
-      if (to == from + 1 && code_[from].is("void")) continue;
-      const std::size_t name = name_in(from, to);
+  void read_parameters(const TokenRange& parameters) {
+    for (const TokenRange& one : parameters.list()) {
+      if (one.end() == one.begin() + 1 && one.is(one.begin(), "void")) continue;
+      const std::size_t name = name_in(one);
       const bool named =
-          name < to && name > from && !code_[name].is("__restrict__") && !code_[name].is("const");
-      kernel_.parameter_names.push_back(named ? std::string(code_[name].text) : "");
+          name < one.end() && name > one.begin() && !one.is_one_of(name, {"__restrict__", "const"});
+      kernel_.parameter_names.push_back(named ? std::string(one.text(name)) : "");
       if (!named) continue;
       kernel_.uses[kernel_.parameter_names.back()];
-      const auto points = [](const SourceToken& token) { return token.is("*") || token.is("["); };
-      if (std::any_of(code_.begin() + static_cast<std::ptrdiff_t>(from),
-                      code_.begin() + static_cast<std::ptrdiff_t>(to), points))
-        pointers_.push_back(kernel_.parameter_names.back());
+      if (one.has({"*", "["})) pointers_.push_back(kernel_.parameter_names.back());
     }
   }
 
-  void read_body(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!code_[i].is_name()) continue;
-      const std::string_view index = code_[i].text;
-      if (i + 2 < end && code_[i + 1].is(".") && (index == "threadIdx" || index == "blockIdx")) {
-        int& axes = index == "threadIdx" ? kernel_.block_axes : kernel_.grid_axes;
-        axes = std::max(axes, code_[i + 2].is("z") ? 3 : code_[i + 2].is("y") ? 2 : 1);
+  void read_body() {
+    for (std::size_t i = body_.begin(); i < body_.end(); ++i) {
+      if (!body_.is_name(i)) continue;
+      if (body_.is_one_of(i, {"threadIdx", "blockIdx"}) && body_.is(i + 1, ".")) {
+        int& axes = body_.is(i, "threadIdx") ? kernel_.block_axes : kernel_.grid_axes;
+        axes = std::max(axes, body_.is(i + 2, "z") ? 3 : body_.is(i + 2, "y") ? 2 : 1);
       }
-      if (code_[i].is("extern") && i + 1 < end && code_[i + 1].is("__shared__") &&
-          kernel_.dynamic_shared_line == 0)
-        kernel_.dynamic_shared_line = code_[i].line;
-      note_index(i, end);
-      const auto use = kernel_.uses.find(std::string(index));
-      if (use != kernel_.uses.end() && !code_[i - 1].is(".") && !code_[i - 1].is("->"))
-        note_use(use->second, i, end);
+      if (body_.is(i, "extern") && body_.is(i + 1, "__shared__") && kernel_.dynamic_shared_line == 0)
+        kernel_.dynamic_shared_line = body_[i].line;
+      note_index(i);
+      const auto use = kernel_.uses.find(std::string(body_.text(i)));
+      if (use != kernel_.uses.end() && !body_.is_member(i)) note_use(use->second, i);
     }
   }
 
@@ -190,138 +162,111 @@ class KernelReader {
     std::size_t end;  ///< the place behind it
   };
 
-  std::optional<Index> index_at(std::size_t at, std::size_t end) const {
-    if (at >= end) return std::nullopt;
-    const bool of_block = code_[at].is("blockIdx");
-    if ((of_block || code_[at].is("threadIdx")) && at + 2 < end && code_[at + 1].is(".")) {
-      const std::string_view axis = code_[at + 2].text;
-      if (axis == "x" || axis == "y" || axis == "z")
-        return Index{of_block, static_cast<std::size_t>(axis[0] - 'x'), at + 3};
-    }
-    const auto alias = aliases_.find(code_[at].text);
+  std::optional<Index> index_at(std::size_t at) const {
+    const bool is_direct = body_.is_one_of(at, {"blockIdx", "threadIdx"}) && body_.is(at + 1, ".");
+    if (is_direct && body_.is_one_of(at + 2, {"x", "y", "z"}))
+      return Index{body_.is(at, "blockIdx"), static_cast<std::size_t>(body_.text(at + 2)[0] - 'x'), at + 3};
+    const auto alias = aliases_.find(body_.text(at));
     if (alias == aliases_.end()) return std::nullopt;
     return Index{alias->second.first, alias->second.second, at + 1};
   }
 
-  /// The place of the first token that is no bracket of a cast.
-  std::size_t behind_brackets(std::size_t at, std::size_t end) const {
-    while (at < end && code_[at].is(")")) ++at;
-    return at;
-  }
-
-  void note_index(std::size_t at, std::size_t end) {
-    const auto compared = at + 3 < end ? indices_.find(code_[at].text) : indices_.end();
-    if (compared != indices_.end() && (code_[at + 1].is("<") || code_[at + 1].is(">=")) &&
-        code_[at + 2].is_name() && kernel_.bounds[compared->second].empty() &&
-        (code_[at + 3].is(")") || code_[at + 3].is("&&") || code_[at + 3].is("||") || code_[at + 3].is(";")))
-      kernel_.bounds[compared->second] = code_[at + 2].text;
-    const auto index = index_at(at, end);
-    if (!index) return;
-    if (index->of_block) note_block_use(at, *index, end);
-    if (at > 1 && code_[at - 1].is("=") && code_[at - 2].is_name() && index->end < end &&
-        (code_[index->end].is(";") || code_[index->end].is(","))) {
-      aliases_.insert_or_assign(code_[at - 2].text, std::pair(index->of_block, index->axis));
-      return;
+  void note_index(std::size_t at) {
+    if (const auto counted = indices_.find(body_.text(at)); counted != indices_.end()) {
+      std::string& bound = kernel_.bounds[counted->second];
+      if (bound.empty()) bound = body_.bound_of(at);
     }
-    if (index->of_block) note_cover(at, *index, end);
+    const auto index = index_at(at);
+    if (!index) return;
+    if (index->of_block) note_block_use(at, *index);
+    if (body_.is(at - 1, "=") && body_.is_name(at - 2) && body_.is_one_of(index->end, {";", ","})) {
+      aliases_.insert_or_assign(body_.text(at - 2), std::pair(index->of_block, index->axis));
+    } else if (index->of_block) {
+      note_cover(at, *index);
+    }
   }
 
   /// Whether blockIdx.x stands alone, as in `row = blockIdx.x`, or is multiplied, and by what.
-  void note_block_use(std::size_t at, const Index& block, std::size_t end) {
+  void note_block_use(std::size_t at, const Index& block) {
     BlockUse& use = kernel_.block_uses[block.axis];
-    const bool is_direct = code_[at].is("blockIdx");
     use.seen = true;
-    const std::size_t next = behind_brackets(block.end, end);
-    std::size_t first = at;
-    while (first > 0 && code_[first - 1].is("(")) --first;
-    const std::string_view before = first > 0 ? code_[first - 1].text : "";
-    const std::string_view after = next < end ? code_[next].text : "";
-    if (after == "*" && next + 1 < end) {
-      use.factors.emplace(code_[next + 1].text);
-    } else if (before == "*" && first > 1) {
-      use.factors.emplace(code_[first - 2].text);
-    } else if (is_shifted(next, end) || after == "/" || after == "%" ||
-               (is_direct && (after == "+" || before == "+" || before == ","))) {
+    const std::size_t next = body_.behind_closing(block.end);
+    const std::size_t first = body_.before_opening(at);
+    const bool is_shifted = body_.is(next, "<") && body_.is(next + 1, "<");
+    const bool is_added = body_.is(next, "+") || body_.is_one_of(first - 1, {"+", ","});
+    if (body_.is(next, "*")) {
+      use.factors.emplace(body_.text(next + 1));
+    } else if (body_.is(first - 1, "*")) {
+      use.factors.emplace(body_.text(first - 2));
+    } else if (is_shifted || body_.is_one_of(next, {"/", "%"}) || (body_.is(at, "blockIdx") && is_added)) {
       use.other = true;
-    } else if ((after == "<" || after == ">=") && next + 1 < end && code_[next + 1].is_name() &&
-               use.bound.empty()) {
-      use.bound = code_[next + 1].text;
+    } else if (body_.is_one_of(next, {"<", ">="}) && body_.is_name(next + 1) && use.bound.empty()) {
+      use.bound = body_.text(next + 1);
     }
   }
 
-  bool is_shifted(std::size_t at, std::size_t end) const {
-    return at < end && (code_[at].is("<<") || (code_[at].is("<") && at + 1 < end && code_[at + 1].is("<")));
-  }
-
-  /// Of blockIdx.x: NAME in its product, where threadIdx.x is added to that.
-  void note_cover(std::size_t at, const Index& block, std::size_t end) {
-    std::size_t next = behind_brackets(block.end, end);
+  /// NAME in the product of blockIdx.x, where threadIdx.x is added to that.
+  void note_cover(std::size_t at, const Index& block) {
+    std::size_t next = body_.behind_closing(block.end);
     std::size_t first = at;
     std::size_t name = 0;
-    if (next + 1 < end && code_[next].is("*") && code_[next + 1].is_name()) {
+    if (body_.is(next, "*") && body_.is_name(next + 1)) {
       name = next + 1;
-    } else if (at > 2 && code_[at - 1].is("*")) {
-      name = first = at - 2;
-      if (at > 4 && code_[at - 3].is(".")) name = first = at - 4;
+    } else if (body_.is(at - 1, "*")) {
+      name = first = body_.is(at - 3, ".") ? at - 4 : at - 2;
     }
-    if (name == 0 || !code_[name].is_name()) return;
-    const bool is_dim = code_[name].is("blockDim");
+    if (!body_.is_name(name)) return;
+    const bool is_dim = body_.is(name, "blockDim");
     if (name > at) next = name + (is_dim ? 3 : 1);
-    next = behind_brackets(next, end);
-    while (first > 0 && code_[first - 1].is("(")) --first;
-    const bool is_sum = adds_thread(next, block.axis, end) || follows_thread(first, block.axis);
-    if (!is_sum) return;
-    if (!is_dim && kernel_.covered[block.axis].empty()) kernel_.covered[block.axis] = code_[name].text;
+    first = body_.before_opening(first);
+    if (!adds_thread(body_.behind_closing(next), block.axis) && !follows_thread(first, block.axis)) return;
+    std::string& covered = kernel_.covered[block.axis];
+    if (!is_dim && covered.empty()) covered = body_.text(name);
+    constexpr std::size_t kLongestIndexStart = 16;  // tokens
     std::size_t start = first;
-    while (start > 1 && !code_[start].is("=") && !code_[start].is(";") && first - start < kLongestIndexStart)
-      --start;
-    if (start > 1 && code_[start].is("=") && code_[start - 1].is_name())
-      indices_.insert_or_assign(code_[start - 1].text, block.axis);
+    while (!body_.is_one_of(start, {"=", ";"}) && first - start < kLongestIndexStart) --start;
+    if (body_.is(start, "=") && body_.is_name(start - 1))
+      indices_.insert_or_assign(body_.text(start - 1), block.axis);
   }
 
   /// + threadIdx.x
-  bool adds_thread(std::size_t at, std::size_t axis, std::size_t end) const {
-    if (at >= end || !code_[at].is("+")) return false;
+  bool adds_thread(std::size_t at, std::size_t axis) const {
+    if (!body_.is(at, "+")) return false;
     ++at;
-    while (at < end && code_[at].is("(")) ++at;
-    const auto thread = index_at(at, end);
-    return thread && !thread->of_block && thread->axis == axis &&
-           (thread->end >= end || !code_[thread->end].is("*"));
+    while (body_.is(at, "(")) ++at;
+    const auto thread = index_at(at);
+    return thread && !thread->of_block && thread->axis == axis && !body_.is(thread->end, "*");
   }
 
   /// threadIdx.x +
   bool follows_thread(std::size_t at, std::size_t axis) const {
-    if (at < 2 || !code_[at - 1].is("+")) return false;
-    for (const std::size_t length : {std::size_t{3}, std::size_t{1}}) {
-      if (at < length + 2) continue;
-      const auto thread = index_at(at - 1 - length, at - 1);
+    if (!body_.is(at - 1, "+")) return false;
+    for (const std::size_t length : {3, 1}) {
+      const auto thread = index_at(at - 1 - length);
       if (thread && thread->end == at - 1 && !thread->of_block && thread->axis == axis)
-        return !code_[at - 2 - length].is("*");
+        return !body_.is(at - 2 - length, "*");
     }
     return false;
   }
 
-  void note_use(PointerUse& use, std::size_t name, std::size_t end) const {
+  void note_use(PointerUse& use, std::size_t name) const {
     constexpr std::size_t kLongestIndex = 1000;  // tokens
-    std::size_t next = name + 1;
-    while (next < end && code_[next].is("["))
-      next = behind_bracket(code_, next, std::min(end, next + kLongestIndex));
-    const bool element = next > name + 1 || code_[name - 1].is("*");
-    if (element && next + 1 < end && code_[next].is(".")) next += 2;  // a component of float4
-    const std::string_view then = next < end ? code_[next].text : "";
+    std::size_t next = body_.behind_subscripts(name, kLongestIndex);
+    const bool element = next > name + 1 || body_.is(name - 1, "*");
+    if (element && body_.is(next, ".")) next += 2;  // a component of float4
+    const std::string_view then = body_.text(next);
     const bool assigned = element && then == "=";
-    const bool updated =
-        element && then.size() > 1 &&
-        (then == "++" || then == "--" ||
-         (then.ends_with("=") && then != "==" && then != "!=" && then != "<=" && then != ">="));
-    const bool address = code_[name - 1].is("&") && element;
+    const bool compares = body_.is_one_of(next, {"==", "!=", "<=", ">="});
+    const bool changes = body_.is_one_of(next, {"++", "--"}) || (then.ends_with("=") && !compares);
+    const bool updated = element && then.size() > 1 && changes;
+    const bool address = body_.is(name - 1, "&") && element;
     use.written = use.written || assigned || updated;
     use.passed = use.passed || !element || address;
     use.read = use.read || (element && !assigned && !address);
   }
 
-  static constexpr std::size_t kLongestIndexStart = 16;  // tokens
-  const SourceTokens& code_;
+  TokenRange code_;
+  TokenRange body_;
   std::size_t global_;
   const std::string& file_;
   KernelText kernel_;
@@ -341,9 +286,9 @@ class MacroReader {
     for (std::size_t i = 0; i < directives_.size(); ++i) {
       const SourceTokens& directive = directives_[i];
       if (directive[0].is("define") && directive.size() > 2) read_definition(i);
-      const bool unroll = directive[0].is("pragma") && directive.size() > 1 && directive[1].is("unroll");
+      const bool unroll = directive[0].is("pragma") && TokenRange(directive).is(1, "unroll");
       if (!directive[0].is("if") && !directive[0].is("elif") && !unroll) continue;
-      for (std::size_t at = 1; at < directive.size(); ++at) read_tested(directive, at);
+      for (std::size_t at = 1; at < directive.size(); ++at) read_tested(TokenRange(directive), at);
     }
     return std::move(macros_);
   }
@@ -357,17 +302,17 @@ class MacroReader {
 
   void read_definition(std::size_t i) {
     const SourceTokens& directive = directives_[i];
-    const auto value = number_at(directive, 2, directive.size());
+    const auto value = number_of(definition_of(directive));
     if (!value) return;
     MacroText& found = macro(directive[1].text, directive[1].line);
     if (found.value) return;
     found.value = value;
-    const SourceTokens& before = directives_[i == 0 ? 0 : i - 1];
-    found.guarded = !before[0].is("define") && before.back().line < directive[0].line &&
-                    (before[0].is("ifndef") || (before[0].is("if") && before.size() > 2 &&
-                                                before[1].is("!") && before[2].is("defined"))) &&
-                    std::any_of(before.begin(), before.end(),
-                                [&](const SourceToken& token) { return token.is(directive[1].text); });
+    if (i == 0) return;
+    const TokenRange before(directives_[i - 1]);
+    const bool tests =
+        before.is(0, "ifndef") || (before.is(0, "if") && before.is(1, "!") && before.is(2, "defined"));
+    found.guarded =
+        tests && before.has({directive[1].text}) && before[before.end() - 1].line < directive[0].line;
   }
 
   /// What `#define A B` stands for.
@@ -382,22 +327,19 @@ class MacroReader {
     return name;
   }
 
-  void read_tested(const SourceTokens& directive, std::size_t at) {
-    const SourceToken& token = directive[at];
-    const auto is_next = [&](std::size_t by, std::string_view text) {
-      return at + by < directive.size() && directive[at + by].is(text);
-    };
-    if (!token.is_name() || token.is("unroll") || token.is("defined") || is_next(1, "(")) return;
-    if (directive[at - 1].is("defined") || (at > 1 && directive[at - 2].is("defined"))) return;
-    const std::string_view name = meant_by(token.text);
+  void read_tested(const TokenRange& directive, std::size_t at) {
+    if (!directive.is_name(at) || directive.is_one_of(at, {"unroll", "defined"}) ||
+        directive.is(at + 1, "(") || directive.is(at - 1, "defined") || directive.is(at - 2, "defined"))
+      return;
+    const std::string_view name = meant_by(directive.text(at));
     const auto definition = defined_.find(name);
-    const bool numeric = definition != defined_.end() &&
-                         number_at(*definition->second, 2, definition->second->size()).has_value();
+    const bool numeric =
+        definition != defined_.end() && number_of(definition_of(*definition->second)).has_value();
     if ((definition != defined_.end() && !numeric) || name.starts_with("_") || name.starts_with("CUDA"))
       return;
-    MacroText& found = macro(name, token.line);
-    if (is_next(1, "==") && at + 2 < directive.size())
-      if (const auto value = integer_of(directive[at + 2].text)) found.compared_to.insert(*value);
+    MacroText& found = macro(name, directive[at].line);
+    if (!directive.is(at + 1, "==")) return;
+    if (const auto value = integer_of(directive.text(at + 2))) found.compared_to.insert(*value);
   }
 
   const std::vector<SourceTokens>& directives_;
@@ -410,82 +352,71 @@ class MacroReader {
 std::map<std::string, int> value_names(const TokenizedSource& source) {
   std::map<std::string, int> names;
   std::set<std::string, std::less<>> others;
-  const auto read = [&](const SourceTokens& tokens) {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!tokens[i].is_name()) continue;
-      const bool followed = i + 1 < tokens.size() &&
-                            (tokens[i + 1].is_name() || tokens[i + 1].is("(") || tokens[i + 1].is("::"));
-      if (followed) others.emplace(tokens[i].text);
-      names.try_emplace(std::string(tokens[i].text), tokens[i].line);
+  const auto read = [&](const TokenRange& tokens) {
+    for (std::size_t i = tokens.begin(); i < tokens.end(); ++i) {
+      if (!tokens.is_name(i)) continue;
+      if (tokens.is_name(i + 1) || tokens.is_one_of(i + 1, {"(", "::"})) others.emplace(tokens.text(i));
+      names.try_emplace(std::string(tokens.text(i)), tokens[i].line);
     }
   };
-  read(source.code);
+  read(TokenRange(source.code));
   // "#pragma unroll N", "#define A (B)": the first name says what the directive is.
   for (const SourceTokens& directive : source.directives)
-    if (directive[0].is("define") && directive.size() > 2)
-      read(SourceTokens(directive.begin() + 2, directive.end()));
+    if (directive[0].is("define")) read(definition_of(directive));
   for (const std::string& other : others) names.erase(other);
   return names;
 }
 
 /// Fills in, for parameters without defaults, what `template __global__ void k<float, 256>(...)` names.
-void read_instantiation(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
-  for (std::size_t i = declaration.begin + 1; i + 1 < declaration.end && !code[i].is("("); ++i) {
-    if (!code[i + 1].is("<")) continue;
+void read_instantiation(const TokenRange& tokens, SourceFacts& facts) {
+  const std::size_t end = tokens.find({"("}, tokens.begin() + 1);
+  for (std::size_t i = tokens.begin() + 1; i < end; ++i) {
+    if (!tokens.is(i + 1, "<")) continue;
     const auto kernel = std::find_if(facts.kernels.begin(), facts.kernels.end(),
-                                     [&](const KernelText& known) { return code[i].is(known.name); });
+                                     [&](const KernelText& known) { return tokens.is(i, known.name); });
     if (kernel == facts.kernels.end()) return;
-    const auto arguments = split_list(code, i + 2, behind_bracket(code, i + 1, declaration.end) - 1);
+    const auto arguments = tokens.part(i + 2, tokens.behind_bracket(i + 1) - 1).list();
     auto& parameters = kernel->template_parameters;
     for (std::size_t place = 0; place < std::min(arguments.size(), parameters.size()); ++place)
-      if (parameters[place].default_text.empty())
-        set_default(parameters[place], code, arguments[place].first, arguments[place].second);
+      if (parameters[place].default_text.empty()) set_default(parameters[place], arguments[place]);
     return;
   }
 }
 
 /// __constant__ float NAME[16]; and extern __shared__ float NAME[];
-void read_device_variable(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
-  bool is_constant = false;
-  for (std::size_t i = declaration.begin; i + 1 < declaration.end; ++i) {
-    is_constant = is_constant || code[i].is("__constant__");
-    if (code[i].is("extern") && code[i + 1].is("__shared__"))
-      for (KernelText& kernel : facts.kernels) kernel.dynamic_shared_line = code[i].line;
-    const bool ends_name = code[i + 1].is("[") || code[i + 1].is(";") || code[i + 1].is("=");
-    if (!ends_name) continue;
-    if (is_constant && code[i].is_name())
-      facts.constants.push_back({std::string(code[i].text), code[i].line});
-    return;
-  }
+void read_device_variable(const TokenRange& tokens, SourceFacts& facts) {
+  const std::size_t end = tokens.find({"[", ";", "="}, tokens.begin() + 1);
+  const TokenRange head = tokens.part(tokens.begin(), end);
+  for (std::size_t i = head.begin(); i < end; ++i)
+    if (head.is(i, "extern") && head.is(i + 1, "__shared__"))
+      for (KernelText& kernel : facts.kernels) kernel.dynamic_shared_line = head[i].line;
+  if (end < tokens.end() && head.has({"__constant__"}) && head.is_name(end - 1))
+    facts.constants.push_back({std::string(head.text(end - 1)), head[end - 1].line});
 }
 
 /// const int NAME = 16;
-std::optional<MacroText> constant_variable(const SourceTokens& code, const Declaration& declaration) {
-  const auto begin = code.begin() + static_cast<std::ptrdiff_t>(declaration.begin);
-  const auto end = code.begin() + static_cast<std::ptrdiff_t>(declaration.end);
-  const auto equals = std::find_if(begin, end, [](const SourceToken& token) { return token.is("="); });
-  if (end - equals < 3 || equals - begin < 3 || !(equals - 1)->is_name()) return std::nullopt;
-  const bool is_constant = std::any_of(
-      begin, equals, [](const SourceToken& token) { return token.is("const") || token.is("constexpr"); });
-  const bool is_integer = std::none_of(
-      begin, equals, [](const SourceToken& token) { return token.is("float") || token.is("double"); });
-  const auto value =
-      number_at(code, static_cast<std::size_t>(equals - code.begin()) + 1, declaration.end - 1);
-  if (!is_constant || !is_integer || !value) return std::nullopt;
-  return MacroText{std::string((equals - 1)->text), (equals - 1)->line, value, false, {}, true};
+std::optional<MacroText> constant_variable(const TokenRange& tokens) {
+  const std::size_t equals = tokens.find({"="}, tokens.begin());
+  const TokenRange head = tokens.part(tokens.begin(), equals);
+  if (equals - head.begin() < 3 || !head.is_name(equals - 1) || !head.has({"const", "constexpr"}) ||
+      head.has({"float", "double"}) || tokens.end() - equals < 3)
+    return std::nullopt;
+  const auto value = number_of(tokens.part(equals + 1, tokens.end() - 1));
+  if (!value) return std::nullopt;
+  return MacroText{std::string(head.text(equals - 1)), head[equals - 1].line, value, false, {}, true};
 }
 
 void read_declaration(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
-  const SourceToken& first = code[declaration.begin];
+  const TokenRange tokens(code, declaration.begin, declaration.end);
   if (declaration.is_function) {
     for (KernelText& kernel : facts.kernels)
       if (declaration.name == kernel.name && kernel.scope.empty()) kernel.scope = declaration.scope;
-  } else if (first.is("template") && !code[std::min(declaration.begin + 1, declaration.end - 1)].is("<")) {
-    read_instantiation(code, declaration, facts);
-  } else if (auto constant = constant_variable(code, declaration)) {
+  } else if (tokens.is(tokens.begin(), "template") && !tokens.is(tokens.begin() + 1, "<")) {
+    read_instantiation(tokens, facts);
+  } else if (auto constant = constant_variable(tokens)) {
     facts.macros.push_back(std::move(*constant));
   } else {
-    read_device_variable(code, declaration, facts);
+    read_device_variable(tokens, facts);
   }
 }
 

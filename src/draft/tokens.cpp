@@ -6,7 +6,6 @@
 #include "base/identifier.h"
 
 namespace tiletune {
-
 namespace {
 
 /// Those of more than one character that the reader of sources needs whole. Longer ones first.
@@ -111,20 +110,157 @@ class SourceTokenizer {
   bool starts_line_ = true;
 };
 
+class DeclarationReader {
+ public:
+  explicit DeclarationReader(const SourceTokens& code) : code_(code) {}
+
+  std::vector<Declaration> read() {
+    std::vector<Declaration> declarations;
+    for (std::size_t at = 0; at < code_.end();) {
+      if (code_.is_one_of(at, {"}", ";"})) {
+        if (code_.is(at, "}") && !scopes_.empty()) scopes_.pop_back();
+        ++at;
+        continue;
+      }
+      Declaration one;
+      one.begin = one.end = at;
+      if (!scopes_.empty()) one.scope = scopes_.back();
+      at = read_one(one);
+      if (one.end > one.begin) declarations.push_back(one);
+    }
+    return declarations;
+  }
+
+ private:
+  /// The place behind it, or behind the brace that opens a namespace.
+  std::size_t read_one(Declaration& one) {
+    bool assigned = false;
+    std::size_t head = one.begin;
+    for (std::size_t i = one.begin; i < code_.end(); ++i) {
+      const bool in_template = code_.is(i, "template") && code_.is(i + 1, "<");
+      if (in_template || code_.is_one_of(i, {"(", "["})) {
+        const bool is_named = i > one.begin && code_.is_name(i - 1) && !code_.text(i - 1).starts_with("__");
+        if (code_.is(i, "(") && one.name.empty() && is_named) one.name = code_.text(i - 1);
+        i = code_.behind_bracket(in_template ? i + 1 : i) - 1;
+        if (in_template) head = i + 1;
+      } else if (code_.is(i, ";")) {
+        return finish(one, i + 1);
+      } else if (code_.is(i, "{")) {
+        if (opens_scope(head, i)) return i + 1;
+        one.is_function = !assigned && !one.name.empty() && !is_class(head, i);
+        const std::size_t close = code_.behind_bracket(i);
+        if (one.is_function) return finish(one, close);
+        i = close - 1;
+      } else {
+        assigned = assigned || code_.is(i, "=");
+      }
+    }
+    return finish(one, code_.end());
+  }
+
+  std::size_t finish(Declaration& one, std::size_t end) const {
+    one.end = end;
+    const TokenRange whole = code_.part(one.begin, end);
+    const std::size_t head = one.is_function ? whole.find({"{"}, one.begin) : end;
+    one.is_device = code_.part(one.begin, head)
+                        .has({"__global__", "__device__", "__constant__", "__shared__", "__managed__"});
+    return end;
+  }
+
+  /// namespace a::b {, extern "C" {
+  bool opens_scope(std::size_t head, std::size_t brace) {
+    const bool is_inline = code_.is(head, "inline") && head + 1 < brace;
+    const bool is_namespace = code_.is(head + (is_inline ? 1 : 0), "namespace");
+    if (!is_namespace && (!code_.is(head, "extern") || brace != head + 1)) return false;
+    const std::string_view outer = scopes_.empty() ? "" : scopes_.back();
+    const bool is_named = is_namespace && !code_.is(brace - 1, "namespace");
+    scopes_.push_back(is_named ? code_.text(brace - 1) : outer);
+    return true;
+  }
+
+  bool is_class(std::size_t head, std::size_t brace) const {
+    return code_.is_one_of(head, {"class", "struct", "union", "enum"}) && !code_.is(brace - 1, ")");
+  }
+
+  TokenRange code_;
+  std::vector<std::string_view> scopes_;  ///< the innermost name at each brace
+};
+
 }  // namespace
 
 TokenizedSource tokenize_source(std::string_view text) { return SourceTokenizer(text).run(); }
 
-std::size_t behind_bracket(const SourceTokens& tokens, std::size_t open, std::size_t end) {
-  const bool angled = tokens[open].is("<");
-  std::size_t depth = 0;
+int depth_change(std::string_view text, bool angled) {
+  if (text == "(" || text == "[" || text == "{" || (angled && text == "<")) return 1;
+  return text == ")" || text == "]" || text == "}" || (angled && text == ">") ? -1 : 0;
+}
+
+bool TokenRange::is_one_of(std::size_t at, std::initializer_list<std::string_view> texts) const {
+  return std::find(texts.begin(), texts.end(), text(at)) != texts.end();
+}
+
+std::size_t TokenRange::find(std::initializer_list<std::string_view> texts, std::size_t from) const {
+  while (from < end_ && !is_one_of(from, texts)) ++from;
+  return from;
+}
+
+std::string TokenRange::spaced_text() const {
+  std::string text;
+  for (std::size_t i = begin_; i < end_; ++i) text.append(text.empty() ? "" : " ").append((*all_)[i].text);
+  return text;
+}
+
+std::size_t TokenRange::behind_bracket(std::size_t open, std::size_t limit) const {
+  const bool angled = is(open, "<");
+  const std::size_t end = std::min(limit, end_);
+  int depth = 0;
   for (std::size_t i = open; i < end; ++i) {
-    const std::string_view text = tokens[i].text;
-    if (text == "(" || text == "[" || text == "{" || (angled && text == "<")) ++depth;
-    if (text == ")" || text == "]" || text == "}" || (angled && text == ">")) --depth;
+    depth += depth_change(text(i), angled);
     if (depth == 0) return i + 1;
   }
   return end;
+}
+
+std::size_t TokenRange::behind_subscripts(std::size_t at, std::size_t most) const {
+  std::size_t next = at + 1;
+  while (is(next, "[")) {
+    next = behind_bracket(next, next + most);
+    if (!is(next - 1, "]")) break;
+  }
+  return next;
+}
+
+std::size_t TokenRange::behind_closing(std::size_t at) const {
+  while (is(at, ")")) ++at;
+  return at;
+}
+
+std::size_t TokenRange::before_opening(std::size_t at) const {
+  while (is(at - 1, "(")) --at;
+  return at;
+}
+
+std::string_view TokenRange::bound_of(std::size_t at) const {
+  const bool compares = is_one_of(at + 1, {"<", ">="}) && is_name(at + 2);
+  return compares && is_one_of(at + 3, {")", ";", "&&", "||"}) ? text(at + 2) : "";
+}
+
+std::vector<TokenRange> TokenRange::list() const {
+  std::vector<TokenRange> parts;
+  int depth = 0;
+  std::size_t start = begin_;
+  for (std::size_t i = begin_; i < end_; ++i) {
+    depth += depth_change(text(i), true);
+    if (!is(i, ",") || depth != 0) continue;
+    parts.push_back(part(start, i));
+    start = i + 1;
+  }
+  if (start < end_) parts.push_back(part(start, end_));
+  return parts;
+}
+
+std::vector<Declaration> read_declarations(const SourceTokens& code) {
+  return DeclarationReader(code).read();
 }
 
 }  // namespace tiletune

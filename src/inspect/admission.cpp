@@ -6,9 +6,7 @@
 
 #include "base/identifier.h"
 #include "base/text.h"
-#include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
-#include "inspect/tensor_map_rules.h"
 
 namespace tiletune {
 namespace {

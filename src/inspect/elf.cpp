@@ -12,9 +12,9 @@ constexpr std::uint8_t kAbiWithWideArchitecture = 8;
 constexpr std::uint32_t kTypeNoBits = 8;
 constexpr std::uint64_t kSectionHeaderBytes = 64;
 constexpr std::uint64_t kSymbolBytes = 24;
-/// Of the info field of a code section, which holds the register count above it.
+/// Masks the symbol in the info field of a code section, which holds the register count above it.
 constexpr std::uint32_t kSymbolMask = 0xffffff;
-/// Of a symbol's st_other.
+/// A flag of a symbol's st_other.
 constexpr std::uint8_t kEntryFlag = 0x10;
 
 std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {

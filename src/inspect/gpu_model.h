@@ -15,8 +15,8 @@ struct GpuModel : DeviceProperties {
   int max_registers_per_thread = 255;
   double memory_bandwidth_gbs = 0;  ///< 10^9 bytes/s, peak
   int fp32_lanes_per_multiprocessor = 128;
-  /// Of a multiprocessor's tensor cores together: operations on 16-bit floats, summed in FP32, of matrices
-  /// that are not sparse.
+  /// What a multiprocessor's tensor cores do together: operations on 16-bit floats, summed in FP32, of
+  /// matrices that are not sparse.
   int tensor_flops_per_clock = 1024;
 
   /// The figures, which stand in every file, each with its source.

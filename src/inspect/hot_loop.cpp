@@ -1,8 +1,8 @@
-#include "inspect/hot_loop.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
+
+#include "inspect/kernel_code.h"
 
 namespace tiletune {
 namespace {

@@ -1,12 +1,38 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "compile/binary.h"
-#include "inspect/hot_loop.h"
 #include "inspect/sass.h"
 
 namespace tiletune {
+
+/// An instruction of the hot loop, and how often it is taken to run in one turn of the loop.
+struct WeightedInstruction {
+  std::size_t index = 0;  ///< in the kernel's code
+  double weight = 1;
+};
+
+/// The loop nest that holds most of the floating-point work, or the whole kernel when no loop has any.
+struct HotLoop {
+  std::vector<WeightedInstruction> instructions;  ///< in order of address, without those that do nothing
+  std::vector<std::size_t> trace;                 ///< one turn as a warp issues it, inner loops written out
+  bool is_loop = false;
+  std::size_t begin = 0, end = 0;  ///< its first instruction, and the one after its last
+  /// Another loop outside this one loads for it: some warps only copy, the others only multiply.
+  bool fed_by_other_warps = false;
+};
+
+/// Loops are the ranges from the target of a backward branch to the branch. A range that an unconditional
+/// exit interrupts is not a loop but code that was moved out of the way. A loop that writes results to global
+/// memory and has the work in a loop of its own turns over tiles; the hot one is then the loop in it.
+///
+/// How often loops inside the hot one turn is not known: with arithmetic in it, a loop is taken to turn
+/// kAssumedTurns times; one that only copies a tile or waits, once.
+inline constexpr int kAssumedTurns = 8;
+HotLoop find_hot_loop(const std::vector<SassInstruction>& code);
 
 /// A kernel's machine code and where it spends its time.
 struct KernelCode {
@@ -51,7 +77,7 @@ struct InstructionMix {
   double stall_clocks = 0;  ///< sum of the stall counts: a warp alone, if nothing else held it back
   double code_bytes = 0;
 
-  /// Of the issue slots.
+  /// Tells which part of the issue slots multiply-adds take.
   double fma_share() const { return instructions > 0 ? fma_slots / instructions : 0; }
   /// 0 where there is no FFMA.
   double per_fma(double count) const { return fma > 0 ? count / fma : 0; }
@@ -59,5 +85,11 @@ struct InstructionMix {
 
 InstructionMix mix_of_loop(const KernelCode& code);
 InstructionMix mix_of_kernel(const KernelCode& code);
+
+/// Hash of all that a GPU runs of a cubin when its kernels are launched, and of nothing else: code,
+/// constants, initial values and resources, but no names, notes of tools and debugging information. So
+/// kernels whose template arguments make no difference have one hash. Throws UserError when the cubin is
+/// damaged.
+std::string kernel_hash(const Binary& binary);
 
 }  // namespace tiletune

@@ -1,9 +1,12 @@
-#include "inspect/loop_steps.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
+
+#include "inspect/gpu_model.h"
+#include "inspect/kernel_code.h"
+#include "inspect/lanes.h"
+#include "inspect/scheduler.h"
 
 namespace tiletune {
 namespace {

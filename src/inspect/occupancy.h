@@ -60,6 +60,16 @@ Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 /// Why the problem's buffers do not fit in the GPU's memory, with the arithmetic; empty when they do.
 std::string buffers_fault(const GpuModel& gpu, const Workload& workload);
 
+/// What is wrong with passing these arguments to a kernel, by its own table of parameters; none: nothing, or
+/// the table is not known. A launch with other arguments than the kernel takes reads whatever lies beside
+/// them.
+std::optional<std::string> argument_fault(const std::vector<ArgumentValue>& arguments,
+                                          const Resources& resources);
+
+/// Why a GPU cannot take a tensor map, with the arithmetic; empty when it can. The rules are those that the
+/// CUDA driver API gives for cuTensorMapEncodeTiled without interleaving.
+std::string tensor_map_fault(const GpuModel& gpu, const TensorMapShape& map);
+
 /// What needs the binary: of every launch, registers for the block size, launch bounds, total shared memory
 /// and the config's limits; the variables in constant memory. `resources` are those of the binary's kernels.
 Admission admit_binary(const GpuModel& gpu, const Instance& instance, const std::vector<Resources>& resources,

@@ -1,16 +1,14 @@
-#include "inspect/predict.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 
-#include "inspect/attributes.h"
+#include "inspect/elf.h"
 #include "inspect/kernel_code.h"
 #include "inspect/lanes.h"
-#include "inspect/loop_steps.h"
 #include "inspect/scheduler.h"
+#include "inspect/static_model.h"
 
 namespace tiletune {
 namespace {

@@ -11,6 +11,8 @@
 
 namespace tiletune {
 
+class CubinElf;
+
 /// What one kernel needs, read from its cubin alone: a source can print what it likes into the compiler's
 /// log.
 struct Resources {
@@ -32,10 +34,23 @@ struct Resources {
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };
 
-/// Of one of a binary's kernels. Throws UserError when the cubin is not an ELF file of a GPU, has no such
-/// kernel, or is cut off.
+/// Reads what one of a binary's kernels needs. Throws UserError when the cubin is not an ELF file of a GPU,
+/// has no such kernel, or is cut off.
 Resources read_resources(const Binary& binary, std::size_t kernel = 0);
-/// Of all of them, in their order.
+/// Reads what all of them need, in their order.
 std::vector<Resources> read_all_resources(const Binary& binary);
+
+/// Bytes per thread that the code moves between registers and local memory because registers ran out. As
+/// ptxas counts them: each instruction once, however often it runs.
+struct Spills {
+  std::int64_t store_bytes = 0;
+  std::int64_t load_bytes = 0;
+};
+
+/// The spills of a kernel and of the functions in its cubin, which it may call. ptxas marks the instructions
+/// that spill. Where the marks are missing (before CUDA 12.6) or may be cut off, every access to local memory
+/// counts: never fewer than there are, but arrays in local memory count too. Throws UserError when the cubin
+/// is damaged.
+Spills read_spills(const CubinElf& elf, const std::string& kernel);
 
 }  // namespace tiletune

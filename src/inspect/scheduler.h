@@ -1,8 +1,16 @@
 #pragma once
 
+#include <tuple>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace tiletune {
+
+class LaneTracker;
+struct GpuModel;
+struct HotLoop;
+struct SassInstruction;
 
 /// Execution units of each of the four schedulers of a multiprocessor; memory is one for all. Multiply-adds
 /// of 32 bits go to either half of their unit, integer ones to `fma_heavy` alone.
@@ -45,7 +53,40 @@ struct PipelineRates {
   double l2_bytes_per_clock = 28;   ///< of one multiprocessor
   double bank_conflict_clocks = 1;  ///< lost at issue
   double burst_clocks = 0;          ///< lost at issue while a burst is written to the register file
+
+  static constexpr auto fields() {
+    using R = PipelineRates;
+    constexpr Bounds<double> kPositive{.min = 0, .max = 1e6, .above = true};
+    constexpr Bounds<double> kNotNegative{.min = 0, .max = 1e6};
+    return std::tuple{field("shared_latency", &R::shared_latency, kPositive),
+                      field("l1_latency", &R::l1_latency, kPositive),
+                      field("l2_latency", &R::l2_latency, kPositive),
+                      field("other_latency", &R::other_latency, kPositive),
+                      field("barrier_latency", &R::barrier_latency, kNotNegative),
+                      field("operand_latency", &R::operand_latency, kNotNegative),
+                      field("memory_queue", &R::memory_queue, kNotNegative),
+                      field("l2_bytes_per_clock", &R::l2_bytes_per_clock, kPositive),
+                      field("bank_conflict_clocks", &R::bank_conflict_clocks, kNotNegative),
+                      field("burst_clocks", &R::burst_clocks, kNotNegative)};
+  }
 };
+
+/// What one warp does in one turn of the hot loop.
+struct LoopSteps {
+  std::vector<Step> steps;  ///< as issued, inner loops written out
+  double flops = 0;
+  double fp32_lanes = 0;     ///< 32 per multiply-add of single precision
+  double memory_clocks = 0;  ///< of the multiprocessor's shared memory and L1
+  double l1_clocks = 0;      ///< the part of loads from global memory
+  double l2_bytes = 0;
+  double tensor_clocks = 0;  ///< of the tensor cores of a quarter of the multiprocessor
+};
+
+/// Which lines, sectors and banks a warp touches is computed from its code, which `lanes` must not have
+/// stepped through yet; where that fails, accesses count as coalesced and free of conflicts. Loads that are
+/// not staged in shared memory find what the block's `threads` loaded in L1: 1 / sqrt(threads) goes to L2.
+LoopSteps loop_steps(const GpuModel& gpu, const std::vector<SassInstruction>& code, const HotLoop& loop,
+                     LaneTracker lanes, double threads, const PipelineRates& rates);
 
 /// The clocks that one turn of a loop takes a multiprocessor on which `blocks` blocks of `warps` warps run
 /// it. Warps are dealt out to four schedulers. Each clock each scheduler issues one instruction: of the warp

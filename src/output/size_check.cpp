@@ -10,10 +10,9 @@
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "output/header.h"
-#include "space/cpp_text.h"
 #include "space/expression.h"
 #include "space/parser.h"
-#include "space/scalar.h"
+#include "space/operators.h"
 
 namespace tiletune {
 

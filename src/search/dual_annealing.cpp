@@ -2,7 +2,6 @@
 #include <cmath>
 #include <utility>
 
-#include "search/descent.h"
 #include "search/strategies.h"
 #include "search/walker.h"
 

@@ -8,13 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/permutation.h"
 #include "search/random_source.h"
 #include "search/strategy.h"
 
 namespace tiletune::search {
 
-/// Of a configuration that did not run. Else the cost is the median time in us.
+/// The cost of a configuration that did not run. Else it is the median time in us.
 inline constexpr double kDidNotRun = std::numeric_limits<double>::infinity();
 
 /// A configuration and what became of it.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/statistics.h"
-#include "search/coordinates.h"
 #include "search/gaussian_process.h"
 
 namespace tiletune::search {

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "search/descent.h"
 #include "search/strategies.h"
 #include "search/walker.h"
 

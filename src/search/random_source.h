@@ -17,11 +17,27 @@ class RandomSource {
   /// At least 0, below 1.
   double unit() { return std::ldexp(static_cast<double>(engine_() >> 11U), -53); }
   bool chance(double probability) { return unit() < probability; }
-  /// Of Student's t distribution: the fewer degrees of freedom, the more of it is far from 0.
+  /// Draws from Student's t distribution: the fewer degrees of freedom, the more of it is far from 0.
   double student_t(double degrees) { return std::student_t_distribution<double>(degrees)(engine_); }
 
  private:
   std::mt19937_64 engine_;
+};
+
+/// A seeded permutation of 0 .. size-1 in constant memory: a Feistel network over the next even number of
+/// bits, walked along its cycle until it is back in range (at most four steps on average).
+class Permutation {
+ public:
+  Permutation(std::uint64_t size, std::uint64_t seed);
+  /// Where `index` < size goes.
+  std::uint64_t operator()(std::uint64_t index) const;
+
+ private:
+  std::uint64_t permute_bits(std::uint64_t value) const;
+
+  std::uint64_t size_;
+  std::uint64_t seed_;
+  unsigned half_bits_;
 };
 
 }  // namespace tiletune::search

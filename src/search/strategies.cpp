@@ -10,7 +10,7 @@
 
 namespace tiletune {
 
-// Each is defined in a file of its own.
+// Each is defined beside its method.
 MakeStrategy make_exhaustive, make_random, make_local_search, make_genetic, make_differential_evolution,
     make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf, make_surrogate;
 

@@ -26,9 +26,9 @@ struct StrategyEntry {
 
 /// All that there are. A new one is a file, and a line of the table in strategies.cpp.
 std::span<const StrategyEntry> strategies();
-/// Of a config that names no strategy: a sweep chooses one by what trying all would take.
+/// Stands for the choice of a sweep, by what trying all would take, where a config names no strategy.
 inline constexpr const char* kAutomaticStrategy = "auto";
-/// What that is where trying all would take too long.
+/// What a sweep chooses where trying all would take too long.
 inline constexpr const char* kBestStrategy = "surrogate";
 
 /// The one that a config or the command line names. Throws UserError, with the nearest name, when there is

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "search/coordinates.h"
 #include "search/explored_space.h"
 #include "search/gaussian_process.h"
 #include "search/lesson_error.h"

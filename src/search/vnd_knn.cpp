@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "search/acceptance.h"
 #include "search/strategies.h"
 #include "search/walker.h"
 

@@ -1,8 +1,35 @@
-#include "space/code_generator.h"
+#include <algorithm>
 
-#include <fmt/format.h>
+#include "space/parser.h"
+#include "space/program.h"
 
 namespace tiletune::space {
+
+/// Writes a parsed expression as postfix code.
+class CodeGenerator {
+ public:
+  explicit CodeGenerator(Program& program) : program_(program) {}
+  /// Throws UserError when the program would need more than kMaxStack values at once.
+  void generate(const SyntaxNode& node);
+
+ private:
+  void constant(const SyntaxNode& node);
+  void logical(const SyntaxNode& node);
+  void conditional(const SyntaxNode& node);
+  void chain(const SyntaxNode& node);
+  void membership(const SyntaxNode& node);
+  void fold(const SyntaxNode& node);
+
+  void emit(const SyntaxNode& node, Op op, int argument, int stack_effect);
+  void push(const SyntaxNode& node, const Value& value);
+  /// Emits a jump and returns where it is, for land().
+  std::size_t jump(const SyntaxNode& node, Op op, int stack_effect);
+  /// Lets the jump at `from` lead to the next instruction.
+  void land(std::size_t from);
+
+  Program& program_;
+  int depth_ = 0;  ///< values on the stack
+};
 
 void CodeGenerator::generate(const SyntaxNode& node) {
   switch (node.op) {
@@ -117,6 +144,27 @@ std::size_t CodeGenerator::jump(const SyntaxNode& node, Op op, int stack_effect)
 
 void CodeGenerator::land(std::size_t from) {
   program_.instructions_[from].argument = static_cast<int>(program_.instructions_.size() - from);
+}
+
+Program::Program(const ExprText& text, const SymbolTable& symbols)
+    : Program(std::make_shared<const ExprText>(text), parse(text, symbols)) {}
+
+Program::Program(std::shared_ptr<const ExprText> text, const SyntaxNode& node) : text_(std::move(text)) {
+  CodeGenerator(*this).generate(node);
+  std::sort(slots_.begin(), slots_.end());
+  slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
+}
+
+std::vector<Program> Program::conjuncts(const ExprText& text, const SymbolTable& symbols) {
+  const auto shared = std::make_shared<const ExprText>(text);
+  const SyntaxNode root = parse(text, symbols);
+  std::vector<Program> programs;
+  const auto add = [&](const SyntaxNode& node, const auto& self) -> void {
+    if (node.op != Op::logical_and && node.op != Op::truth) return programs.push_back(Program(shared, node));
+    for (const SyntaxNode& operand : node.operands) self(operand, self);
+  };
+  add(root, add);
+  return programs;
 }
 
 }  // namespace tiletune::space

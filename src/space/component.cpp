@@ -7,18 +7,10 @@
 #include <span>
 
 #include "base/text.h"
-#include "space/walk_plan.h"
+#include "space/condition.h"
 
 namespace tiletune::space {
 namespace {
-
-std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<std::size_t>& parameters) {
-  std::vector<std::size_t> counts;
-  counts.reserve(parameters.size());
-  for (const std::size_t parameter : parameters)
-    counts.push_back(scope.parameters()[parameter].values.size());
-  return counts;
-}
 
 [[noreturn]] void refuse_size(const Scope& scope, const std::vector<std::size_t>& parameters,
                               std::uint64_t limit, const char* what, const char* remedy) {
@@ -47,7 +39,7 @@ class Walk {
         definitions_(scope.definitions()),
         bindings_{slots_, definitions_},
         row_(parameters.size()),
-        rows_(value_counts(scope, parameters)) {}
+        rows_(value_counts(scope.parameters(), parameters)) {}
 
   Component run(std::size_t constraint_count) {
     descend(0);
@@ -128,6 +120,13 @@ class Walk {
 
 }  // namespace
 
+std::vector<std::size_t> value_counts(const std::vector<Parameter>& all,
+                                      const std::vector<std::size_t>& some) {
+  std::vector<std::size_t> counts;
+  for (const std::size_t parameter : some) counts.push_back(all[parameter].values.size());
+  return counts;
+}
+
 Component enumerate_component(const Scope& scope, const std::vector<std::size_t>& parameters,
                               const std::vector<Condition>& conditions, std::size_t constraint_count,
                               const ComponentLimits& limits, const Stop& stop) {
@@ -145,7 +144,7 @@ Component listed_component(const Scope& scope, const std::vector<std::uint32_t>&
                            const Stop& stop) {
   std::vector<std::size_t> parameters(scope.parameters().size());
   std::iota(parameters.begin(), parameters.end(), std::size_t{0});
-  Component component{parameters, PackedRows(value_counts(scope, parameters)),
+  Component component{parameters, PackedRows(value_counts(scope.parameters(), parameters)),
                       std::vector<double>(constraint_count, 0)};
   std::vector<Scalar> slots = scope.initial_slots();
   const std::vector<const Program*> definitions = scope.definitions();

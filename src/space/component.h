@@ -17,6 +17,10 @@ struct Component {
       removed;  ///< by constraint: raw combinations of the component for which it is the first false one
 };
 
+/// How many values each of some parameters has.
+std::vector<std::size_t> value_counts(const std::vector<Parameter>& all,
+                                      const std::vector<std::size_t>& some);
+
 /// How much of one component is walked before it is refused.
 struct ComponentLimits {
   std::uint64_t rows = std::uint64_t{1} << 27;  ///< valid combinations
@@ -41,5 +45,13 @@ Component enumerate_component(const Scope& scope, const std::vector<std::size_t>
 Component listed_component(const Scope& scope, const std::vector<std::uint32_t>& listed,
                            const std::vector<Condition>& conditions, std::size_t constraint_count,
                            const Stop& stop = never_stop);
+
+/// Leaves the rows of one shard: of its largest component, joined with others as long as it has few rows for
+/// so many shards. Each shard gets a stretch of the rows in an order that is the same everywhere and in which
+/// neighbours lie apart. Over all shards each configuration is in exactly one; a shard has one row of the
+/// component more or less than another. Which stretch a shard gets follows from `turn`: with another turn for
+/// each template no shard has more of all of them. `parameters` are those of all components.
+std::vector<Component> shard_of(std::vector<Component> components, const std::vector<Parameter>& parameters,
+                                const Shard& shard, std::uint64_t turn);
 
 }  // namespace tiletune::space

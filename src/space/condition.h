@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/stop.h"
@@ -16,6 +17,9 @@ struct Condition {
   std::vector<std::size_t> derived;     ///< it depends on, by position
 };
 
+/// The product of these parameters' value counts.
+double combinations(const Scope& scope, const std::vector<std::size_t>& parameters);
+
 /// All constraints' conditions, in the order of the list. Throws UserError for what cannot be parsed.
 std::vector<Condition> parse_conditions(const std::vector<Constraint>& constraints, const Scope& scope);
 
@@ -24,9 +28,35 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
 std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
                                                            const std::vector<Condition>& conditions);
 
-/// The order in which to bind a component's parameters so that little is tried in vain: next come always the
-/// parameters that complete the condition with the fewest combinations still open. Throws Stopped.
-std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& component,
-                                    const std::vector<const Condition*>& conditions, const Stop& stop);
+/// A condition where it is tested.
+struct Test {
+  enum class Turn {
+    only,   ///< everything listed before it has been tested by then
+    early,  ///< conditions listed before it are still open: without a result it is put off
+    late    ///< after those, when it was put off
+  };
+
+  const Program* program;
+  std::size_t constraint;
+  std::size_t condition;  ///< position among the component's conditions
+  Turn turn;
+  std::uint64_t removed = 0;  ///< how often it was the first false one
+};
+
+/// A parameter in the order of the walk, with what its binding makes possible.
+struct Level {
+  std::size_t parameter;  ///< by position
+  std::size_t slot;
+  std::size_t column;  ///< in the component's rows
+  std::vector<Scalar> values;
+  std::vector<std::size_t> derived;  ///< slots of the derived values that are complete here
+  std::vector<Test> tests;           ///< in the order of the list
+  double below = 1;                  ///< raw combinations of the parameters after it
+};
+
+/// Plans the walk over a component's parameters. `conditions` are the component's, in the order of the list.
+/// Throws Stopped.
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& component,
+                             const std::vector<const Condition*>& conditions, const Stop& stop);
 
 }  // namespace tiletune::space

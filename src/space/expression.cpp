@@ -1,10 +1,46 @@
 #include "space/expression.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/identifier.h"
+#include "space/parser.h"
 #include "space/program.h"
 
 namespace tiletune {
+
+int SymbolTable::declare(const std::string& name, const Where& where) {
+  if (!is_identifier(name))
+    throw UserError(fmt::format("'{}' is not a name", name), where,
+                    "use letters, digits and underscores, and no digit first");
+  if (space::is_reserved(name))
+    throw UserError(fmt::format("'{}' is a reserved word of expressions", name), where,
+                    "choose another name");
+  if (find(name))
+    throw UserError(
+        fmt::format("'{}' is declared twice", name), where,
+        "parameters, derived values, dimensions and scalars share one scope: rename one of the two");
+  names_.push_back(name);
+  return size() - 1;
+}
+
+std::optional<int> SymbolTable::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) return std::nullopt;
+  return static_cast<int>(found - names_.begin());
+}
+
+void SymbolTable::withhold(const std::string& name, const std::string& remedy) {
+  withheld_.emplace_back(name, remedy);
+}
+
+std::optional<std::string> SymbolTable::withheld(std::string_view name) const {
+  const auto found = std::find_if(withheld_.begin(), withheld_.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found == withheld_.end()) return std::nullopt;
+  return found->second;
+}
 
 struct Expression::Impl {
   space::Program program;

@@ -4,15 +4,13 @@
 
 #include <cmath>
 
+#include "base/identifier.h"
 #include "base/text.h"
-#include "space/cpp_text.h"
-#include "space/launch_shape.h"
+#include "space/operators.h"
 #include "space/option_text.h"
 #include "space/scope.h"
 #include "space/size_conditions.h"
-#include "space/steps.h"
-#include "space/workload.h"
-#include "space/workspace.h"
+#include "space/template_programs.h"
 
 namespace tiletune {
 
@@ -20,19 +18,25 @@ using namespace space;
 
 namespace {
 
+/// True for what may stand in source text as it is: identifiers joined by `::` or single spaces, such as
+/// `float`, `__half`, `unsigned int`, `cuda::std::byte`.
+bool is_type_or_name(std::string_view text) {
+  while (true) {
+    const std::size_t end = text.find_first_of(": ");
+    if (!is_identifier(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    const std::size_t separator = text[end] == ' ' ? 1 : 2;
+    if (separator == 2 && text.substr(end, 2) != "::") return false;
+    text.remove_prefix(end + separator);
+  }
+}
+
 /// The value as it stands in source text; a string only where it cannot be anything but a name.
 std::string source_text(const Program& program, const Bindings& bindings) {
   const Scalar value = evaluate(program, bindings);
   if (value.is_string() && !is_type_or_name(*value.string))
     program.raise_result(value, "a name or a type such as float", "use letters, digits, _ and ::", bindings);
   return cpp_text(value);
-}
-
-std::vector<Program> parse_all(const std::vector<ExprText>& texts, const SymbolTable& symbols) {
-  std::vector<Program> programs;
-  programs.reserve(texts.size());
-  for (const ExprText& text : texts) programs.emplace_back(text, symbols);
-  return programs;
 }
 
 ComputeCapability compute_capability(const Program& program, const Bindings& bindings) {
@@ -45,8 +49,6 @@ ComputeCapability compute_capability(const Program& program, const Bindings& bin
   const int digits = static_cast<int>(tenths);
   return {digits / 10, digits % 10};
 }
-
-std::string or_zero(const std::string& text) { return text.empty() ? "0" : text; }
 
 }  // namespace
 
@@ -67,13 +69,10 @@ struct Instantiator::Impl {
           template_arguments(parse_all(launch.template_arguments, scope.symbols())),
           grid(launch.grid, scope.launch_symbols(), "thread blocks"),
           block(launch.block, scope.launch_symbols(), "threads"),
-          dynamic_shared_bytes({or_zero(launch.dynamic_shared_bytes.text), launch.dynamic_shared_bytes.where},
-                               scope.launch_symbols()),
-          arguments(launch.arguments, scope.launch_symbols()) {
-      if (!launch.programmatic.text.empty())
-        programmatic.emplace(launch.programmatic, scope.launch_symbols());
-      if (!launch.when.text.empty()) when.emplace(launch.when, scope.launch_symbols());
-    }
+          dynamic_shared_bytes(or_default(launch.dynamic_shared_bytes, "0"), scope.launch_symbols()),
+          arguments(launch.arguments, scope.launch_symbols()),
+          programmatic(parse_optional(launch.programmatic, scope.launch_symbols())),
+          when(parse_optional(launch.when, scope.launch_symbols())) {}
   };
   struct Macro {
     std::string name;
@@ -105,6 +104,8 @@ struct Instantiator::Impl {
         definitions(scope.definitions()),
         steps(spec.steps, scope.launch_symbols()),
         workspace(spec.workspace, scope.launch_symbols()),
+        min_compute_capability(parse_optional(spec.min_compute_capability, scope.symbols())),
+        max_compute_capability(parse_optional(spec.max_compute_capability, scope.symbols())),
         size_conditions(spec, problem, scope),
         workload(make_workload(spec, problem, scope)),
         input_launches(make_input_launches(spec, scope)),
@@ -114,10 +115,6 @@ struct Instantiator::Impl {
     for (const ConstantMemory& constant : spec.constants)
       constants.push_back({constant.symbol, constant.buffer, workload.buffer(constant.buffer).bytes()});
     for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
-    if (!spec.min_compute_capability.text.empty())
-      min_compute_capability.emplace(spec.min_compute_capability, scope.symbols());
-    if (!spec.max_compute_capability.text.empty())
-      max_compute_capability.emplace(spec.max_compute_capability, scope.symbols());
   }
 
   std::vector<Scalar> bind(const Configuration& configuration, int multiprocessors) const {

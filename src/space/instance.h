@@ -198,7 +198,7 @@ struct Instance {
 
 /// What all configurations of a template share for one problem.
 struct Workload {
-  /// Of a row-major matrix. Elements between rows are padding; there are none behind the last row.
+  /// Describes a row-major matrix. Elements between rows are padding; there are none behind the last row.
   struct Rows {
     std::int64_t columns = 0;  ///< elements of a row
     std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, at least columns

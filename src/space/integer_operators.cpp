@@ -1,7 +1,7 @@
-#include "space/integer_operators.h"
-
 #include <limits>
 #include <numeric>
+
+#include "space/operators.h"
 
 namespace tiletune::space {
 namespace {

@@ -1,5 +1,3 @@
-#include "space/lexer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <charconv>
 
 #include "base/identifier.h"
+#include "space/parser.h"
 
 namespace tiletune::space {
 namespace {

@@ -1,10 +1,46 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "space/scalar.h"
+#include "base/value.h"
 
 namespace tiletune::space {
+
+/// A Value without ownership: what the evaluator works on. A string belongs to whoever made the scalar.
+/// Trivial on purpose, so that an array of them costs nothing to create.
+struct Scalar {
+  enum class Kind : std::uint8_t { unset, boolean, integer, number, string };
+
+  Kind kind;
+  union {
+    std::int64_t integer;  ///< also of a boolean, as 0 or 1
+    double number;
+    const std::string* string;
+  };
+
+  bool is_string() const { return kind == Kind::string; }
+  /// A boolean counts as the integer 0 or 1.
+  bool is_integral() const { return kind == Kind::integer || kind == Kind::boolean; }
+  bool is_numeric() const { return is_integral() || kind == Kind::number; }
+  double as_number() const { return kind == Kind::number ? number : static_cast<double>(integer); }
+};
+
+Scalar unset_scalar();
+Scalar boolean_scalar(bool value);
+Scalar integer_scalar(std::int64_t value);
+Scalar number_scalar(double value);
+
+/// Borrows a string's text from `value`.
+Scalar to_scalar(const Value& value);
+Value to_value(const Scalar& scalar);
+
+/// A C++ literal: `true`, `128`, `0.5`, `2.0` (a floating-point value always looks like one and keeps all its
+/// digits). Strings are returned as they are.
+std::string cpp_text(const Scalar& scalar);
+
+/// False for false, 0, 0.0 and "".
+bool is_true(const Scalar& scalar);
 
 /// What a node of a parsed expression or an instruction of a program does.
 enum class Op : std::uint8_t {
@@ -88,5 +124,7 @@ bool equals(const Scalar& left, const Scalar& right);
 FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result);
 /// Applies an operator of one operand.
 FaultKind apply(Op op, const Scalar& operand, Scalar& result);
+/// Applies an operator of two operands to checked 64-bit integers; a fault leaves `result` alone.
+FaultKind apply_integers(Op op, std::int64_t left, std::int64_t right, Scalar& result);
 
 }  // namespace tiletune::space

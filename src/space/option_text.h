@@ -14,7 +14,7 @@ namespace tiletune {
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where);
 
-/// The same of the path of compiled kernels.
+/// Fills the names in the path of compiled kernels, in the same way.
 std::string path_with(const std::string& path, const NamedValues& parameters, const Where& where);
 
 /// Throws UserError for a name in braces that is not a parameter of the template.

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <compare>
+#include <cstdint>
 #include <numeric>
+#include <queue>
+#include <vector>
 
 namespace tiletune::space {
 namespace {
@@ -13,6 +17,105 @@ constexpr unsigned kWordBits = 64;
 bool is_less(std::span<const std::uint64_t> left, std::span<const std::uint64_t> right) {
   return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
 }
+
+/// The first of [begin, end) that is not before what is sought.
+template <typename IsBefore>
+std::size_t first_not(std::size_t begin, std::size_t end, const IsBefore& is_before) {
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (is_before(middle)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+/// Prefixes that are continued, and by how many values each: a search takes less than 1 ms.
+constexpr int kMostContinued = 100;
+constexpr int kMostValues = 16;
+
+/// Rows that are equal in their first `depth` columns.
+struct RowPrefix {
+  double distance = 0;  ///< of those columns
+  double estimate = 0;  ///< of a whole row
+  std::size_t depth = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct PrefixIsFarther {
+  bool operator()(const RowPrefix& a, const RowPrefix& b) const { return a.estimate > b.estimate; }
+};
+
+class NearestRow {
+ public:
+  NearestRow(const PackedRows& rows, std::span<const WantedPosition> wanted) : rows_(rows), wanted_(wanted) {}
+
+  std::size_t run() {
+    RowPrefix best = greedy();
+    // Not a bound, but a typical distance: with 0 the search would stay among short prefixes.
+    const double column_estimate = best.distance / 2 / static_cast<double>(wanted_.size());
+    std::priority_queue<RowPrefix, std::vector<RowPrefix>, PrefixIsFarther> open;
+    open.push({.end = rows_.size()});
+    for (int continued = 0; continued < kMostContinued && !open.empty(); ++continued) {
+      const RowPrefix prefix = open.top();
+      open.pop();
+      if (prefix.distance >= best.distance) continue;
+      continue_with(prefix, kMostValues, [&](RowPrefix longer) {
+        if (longer.distance >= best.distance) return;
+        if (longer.depth == wanted_.size()) {
+          best = longer;
+          return;
+        }
+        longer.estimate =
+            longer.distance + column_estimate * static_cast<double>(wanted_.size() - longer.depth);
+        open.push(longer);
+      });
+    }
+    return best.begin;
+  }
+
+ private:
+  /// The row that is found by taking the nearest value column by column.
+  RowPrefix greedy() const {
+    RowPrefix prefix{.end = rows_.size()};
+    while (prefix.depth < wanted_.size())
+      continue_with(prefix, 1, [&](RowPrefix longer) { prefix = longer; });
+    return prefix;
+  }
+
+  /// Calls `take` for the prefixes that are one column longer, the nearest values first.
+  template <typename Take>
+  void continue_with(const RowPrefix prefix, int most, const Take& take) const {
+    const std::size_t column = prefix.depth;
+    const auto last = static_cast<double>(wanted_[column].count - 1);
+    const double position = std::clamp(wanted_[column].position, 0.0, last);
+    // Values from `above` on are above the position, those before it are not.
+    std::size_t above = rows_.first_at_least(prefix.begin, prefix.end, column,
+                                             static_cast<std::uint32_t>(std::ceil(position)));
+    std::size_t below = above;
+    for (int taken = 0; taken < most && (below > prefix.begin || above < prefix.end); ++taken) {
+      const double down = below > prefix.begin ? position - rows_.value(below - 1, column) : INFINITY;
+      const double up = above < prefix.end ? rows_.value(above, column) - position : INFINITY;
+      RowPrefix longer{.distance = prefix.distance + std::min(down, up) / std::max(1.0, last),
+                       .depth = prefix.depth + 1};
+      if (up <= down) {
+        longer.begin = above;
+        above = longer.end = rows_.first_at_least(above, prefix.end, column, rows_.value(above, column) + 1);
+      } else {
+        longer.end = below;
+        below = longer.begin =
+            rows_.first_at_least(prefix.begin, below, column, rows_.value(below - 1, column));
+      }
+      take(longer);
+    }
+  }
+
+  const PackedRows& rows_;
+  std::span<const WantedPosition> wanted_;
+};
 
 }  // namespace
 
@@ -56,29 +159,15 @@ void PackedRows::unpack(std::size_t row, std::span<std::uint32_t> out) const {
 std::optional<std::size_t> PackedRows::find(std::span<const std::uint32_t> row) const {
   std::vector<std::uint64_t> wanted(stride_);
   pack(row, wanted);
-  std::size_t first = 0;
-  std::size_t count = size();
-  while (count > 0) {
-    const std::size_t half = count / 2;
-    const bool before = is_less(words_of(first + half), wanted);
-    first = before ? first + half + 1 : first;
-    count = before ? count - half - 1 : half;
-  }
+  const std::size_t first =
+      first_not(0, size(), [&](std::size_t at) { return is_less(words_of(at), wanted); });
   if (first == size() || !std::ranges::equal(words_of(first), wanted)) return std::nullopt;
   return first;
 }
 
 std::size_t PackedRows::first_at_least(std::size_t begin, std::size_t end, std::size_t column,
                                        std::uint32_t value) const {
-  while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    if (this->value(middle, column) < value) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return first_not(begin, end, [&](std::size_t row) { return this->value(row, column) < value; });
 }
 
 void PackedRows::sort() {
@@ -102,6 +191,10 @@ void PackedRows::sort_wide() {
     sorted.insert(sorted.end(), words.begin(), words.end());
   }
   words_ = std::move(sorted);
+}
+
+std::size_t nearest_row(const PackedRows& rows, std::span<const WantedPosition> wanted) {
+  return NearestRow(rows, wanted).run();
 }
 
 }  // namespace tiletune::space

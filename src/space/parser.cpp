@@ -7,7 +7,6 @@
 
 #include "base/identifier.h"
 #include "base/text.h"
-#include "space/grammar.h"
 
 namespace tiletune::space {
 namespace {

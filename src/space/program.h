@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "space/expression.h"
-#include "space/lexer.h"
 #include "space/operators.h"
+#include "space/parser.h"
 
 namespace tiletune::space {
 
@@ -33,6 +33,9 @@ struct Fault {
   const Program* program = nullptr;
   std::size_t instruction = 0;
 };
+
+/// Values a running program may hold at once.
+inline constexpr int kMaxStack = 256;
 
 /// An expression as a flat postfix program: what is tested millions of times while a space is built.
 class Program {

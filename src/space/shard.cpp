@@ -1,11 +1,10 @@
-#include "space/shard.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "base/hash.h"
+#include "space/component.h"
 
 namespace tiletune::space {
 
@@ -14,13 +13,6 @@ namespace {
 /// So many rows for each shard make one row more or less a small difference.
 constexpr std::uint64_t kRowsPerShard = 64;
 constexpr std::uint64_t kMostJoinedRows = std::uint64_t{1} << 22;
-
-std::vector<std::size_t> counts_of(const std::vector<std::size_t>& columns,
-                                   const std::vector<Parameter>& parameters) {
-  std::vector<std::size_t> counts;
-  for (const std::size_t column : columns) counts.push_back(parameters[column].values.size());
-  return counts;
-}
 
 /// All combinations of the rows of two components.
 Component joined(const Component& a, const Component& b, const std::vector<Parameter>& parameters) {
@@ -36,7 +28,7 @@ Component joined(const Component& a, const Component& b, const std::vector<Param
   };
   const std::vector<std::size_t> places_of_a = places(a);
   const std::vector<std::size_t> places_of_b = places(b);
-  PackedRows rows(counts_of(columns, parameters));
+  PackedRows rows(value_counts(parameters, columns));
   std::vector<std::uint32_t> row(columns.size());
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     for (std::size_t column = 0; column < places_of_a.size(); ++column)
@@ -51,7 +43,8 @@ Component joined(const Component& a, const Component& b, const std::vector<Param
   return {std::move(columns), std::move(rows), {}};
 }
 
-/// Of the positions of its values, so that equal rows of another problem's space are ordered alike.
+/// The rows are ordered by a hash of the positions of their values, so that equal rows of another problem's
+/// space are ordered alike.
 std::vector<std::pair<std::uint64_t, std::size_t>> in_shuffled_order(const PackedRows& rows,
                                                                      std::size_t columns) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
@@ -76,7 +69,7 @@ PackedRows rows_of(const Component& component, const std::vector<Parameter>& par
   const std::size_t end = order.size() * (number + 1) / count;
   for (std::size_t i = order.size() * number / count; i < end; ++i) own.push_back(order[i].second);
   std::sort(own.begin(), own.end());
-  PackedRows rows(counts_of(component.parameters, parameters));
+  PackedRows rows(value_counts(parameters, component.parameters));
   std::vector<std::uint32_t> row(columns);
   for (const std::size_t i : own) {
     component.rows.unpack(i, row);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "space/cpp_text.h"
-#include "space/grammar.h"
+#include "space/operators.h"
+#include "space/parser.h"
 
 namespace tiletune::space {
 
@@ -60,16 +60,15 @@ class ConstantFolder {
                  bool unlimited)
       : bindings_(bindings), sizes_(sizes), first_derived_(first_derived), unlimited_(unlimited) {}
 
-  /// Of the next derived value, which depends on sizes or not.
+  /// Folds the next derived value, if it depends on sizes.
   void add_derived(const std::optional<SyntaxNode>& node) {
-    std::optional<Folded> folded;
+    FoldedDerived derived;
     try {
-      if (node) folded = fold(*node);
+      if (node) derived.folded = fold(*node);
     } catch (const TooLong&) {
-      too_long_.resize(derived_.size() + 1);
-      too_long_.back() = true;
+      derived.is_too_long = true;
     }
-    derived_.push_back(std::move(folded));
+    derived_.push_back(std::move(derived));
   }
 
   Folded fold(const SyntaxNode& node) const {
@@ -94,12 +93,17 @@ class ConstantFolder {
   }
 
  private:
+  struct FoldedDerived {
+    std::optional<Folded> folded;  ///< none: it does not depend on sizes
+    bool is_too_long = false;
+  };
+
   Folded load(std::size_t slot) const {
     if (slot < sizes_.size()) return {std::nullopt, sizes_[slot], true};
     if (slot >= first_derived_ && slot - first_derived_ < derived_.size()) {
-      const std::size_t position = slot - first_derived_;
-      if (position < too_long_.size() && too_long_[position]) throw TooLong();
-      if (derived_[position]) return *derived_[position];
+      const FoldedDerived& derived = derived_[slot - first_derived_];
+      if (derived.is_too_long) throw TooLong();
+      if (derived.folded) return *derived.folded;
     }
     return {bindings_.slots[slot], "", true};
   }
@@ -216,8 +220,7 @@ class ConstantFolder {
   const std::vector<std::string>& sizes_;
   std::size_t first_derived_;
   bool unlimited_;
-  std::vector<std::optional<Folded>> derived_;
-  std::vector<bool> too_long_;
+  std::vector<FoldedDerived> derived_;
 };
 
 }  // namespace

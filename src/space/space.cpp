@@ -6,21 +6,13 @@
 
 #include "base/hash.h"
 #include "space/component.h"
-#include "space/nearest_row.h"
-#include "space/shard.h"
+#include "space/packed_rows.h"
 
 namespace tiletune {
 
 using namespace space;
 
 namespace {
-
-double raw_size_of(const Scope& scope, const std::vector<std::size_t>& parameters) {
-  double product = 1;
-  for (const std::size_t parameter : parameters)
-    product *= static_cast<double>(scope.parameters()[parameter].values.size());
-  return product;
-}
 
 /// The first condition without parameters that is false; null when there is none.
 const Condition* false_constant(const Scope& scope, const std::vector<Condition>& conditions) {
@@ -65,15 +57,25 @@ struct Space::Impl {
     index_components();
   }
 
+  /// Nothing is left to test once a component has no valid combination.
   void enumerate(const Scope& scope, const std::vector<Condition>& conditions, const Where& where,
                  const Stop& stop) {
     const auto connected = connected_components(scope, conditions);
-    for (const auto& component : connected) raw_size *= raw_size_of(scope, component);
+    for (const auto& component : connected) raw_size *= combinations(scope, component);
     if (const Condition* constant = false_constant(scope, conditions)) {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
     }
-    enumerate(scope, connected, conditions, where, stop);
+    double untested = raw_size;
+    for (auto component = connected.begin(); component != connected.end() && size > 0; ++component) {
+      untested /= combinations(scope, *component);
+      components.push_back(enumerate_component(scope, *component, conditions, reports.size(), {}, stop));
+      for (std::size_t i = 0; i < reports.size(); ++i)
+        reports[i].removed_first += static_cast<double>(size) * components.back().removed[i] * untested;
+      if (__builtin_mul_overflow(size, components.back().rows.size(), &size))
+        throw UserError("more than 2^64 valid configurations", where,
+                        "Add constraints, or list fewer values.");
+    }
   }
 
   void index_components() {
@@ -90,21 +92,6 @@ struct Space::Impl {
     components.push_back(listed_component(scope, listed, conditions, reports.size(), stop));
     for (std::size_t i = 0; i < reports.size(); ++i) reports[i].removed_first = components.front().removed[i];
     size = components.front().rows.size();
-  }
-
-  /// Nothing is left to test once a component has no valid combination.
-  void enumerate(const Scope& scope, const std::vector<std::vector<std::size_t>>& connected,
-                 const std::vector<Condition>& conditions, const Where& where, const Stop& stop) {
-    double untested = raw_size;
-    for (auto component = connected.begin(); component != connected.end() && size > 0; ++component) {
-      untested /= raw_size_of(scope, *component);
-      components.push_back(enumerate_component(scope, *component, conditions, reports.size(), {}, stop));
-      for (std::size_t i = 0; i < reports.size(); ++i)
-        reports[i].removed_first += static_cast<double>(size) * components.back().removed[i] * untested;
-      if (__builtin_mul_overflow(size, components.back().rows.size(), &size))
-        throw UserError("more than 2^64 valid configurations", where,
-                        "Add constraints, or list fewer values.");
-    }
   }
 
   std::uint64_t row_in(std::size_t component, std::uint64_t index) const {
@@ -132,19 +119,6 @@ struct Space::Impl {
       positions[column] = own;
     }
   }
-
-  /// The position of each of the component's values; empty when one is not a value of its parameter.
-  std::vector<std::uint32_t> positions_of(const Component& component,
-                                          const Configuration& configuration) const {
-    std::vector<std::uint32_t> positions;
-    for (const std::size_t parameter : component.parameters) {
-      const auto& values = parameters[parameter].values;
-      const auto found = std::find(values.begin(), values.end(), configuration.values[parameter]);
-      if (found == values.end()) return {};
-      positions.push_back(static_cast<std::uint32_t>(found - values.begin()));
-    }
-    return positions;
-  }
 };
 
 Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard)
@@ -164,27 +138,22 @@ const std::vector<ConstraintReport>& Space::constraints() const { return impl_->
 
 Configuration Space::at(std::uint64_t index) const {
   Configuration configuration;
-  configuration.values.resize(impl_->parameters.size());
-  for (std::size_t component = 0; component < impl_->components.size(); ++component) {
-    const auto positions = impl_->positions_in(component, index);
-    for (std::size_t column = 0; column < positions.size(); ++column) {
-      const auto parameter = impl_->components[component].parameters[column];
-      configuration.values[parameter] = impl_->parameters[parameter].values[positions[column]];
-    }
-  }
+  const std::vector<std::uint32_t> held = positions(index);
+  for (std::size_t i = 0; i < held.size(); ++i)
+    configuration.values.push_back(impl_->parameters[i].values[held[i]]);
   return configuration;
 }
 
 std::uint64_t Space::index_of(const Configuration& configuration) const {
   if (impl_->size == 0 || configuration.values.size() != impl_->parameters.size()) return impl_->size;
-  std::uint64_t index = 0;
-  for (std::size_t component = 0; component < impl_->components.size(); ++component) {
-    const auto positions = impl_->positions_of(impl_->components[component], configuration);
-    const auto row = positions.empty() ? std::nullopt : impl_->components[component].rows.find(positions);
-    if (!row) return impl_->size;
-    index += *row * impl_->strides[component];
+  std::vector<std::uint32_t> positions;
+  for (std::size_t i = 0; i < configuration.values.size(); ++i) {
+    const auto& values = impl_->parameters[i].values;
+    const auto found = std::find(values.begin(), values.end(), configuration.values[i]);
+    if (found == values.end()) return impl_->size;
+    positions.push_back(static_cast<std::uint32_t>(found - values.begin()));
   }
-  return index;
+  return index_at(positions);
 }
 
 std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {

@@ -28,6 +28,10 @@ struct ConstraintReport {
                              ///< these sum, over all constraints, to raw size minus valid size
 };
 
+/// Number of the way in which a space is divided into shards. Parts of different divisions are neither
+/// disjoint nor complete.
+inline constexpr int kShardDivision = 2;
+
 /// The valid configurations of one template for one problem, indexed without listing the raw product.
 ///
 /// Constraints are tested as soon as their names are bound while parameters are walked in a chosen order;

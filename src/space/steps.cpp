@@ -1,21 +1,15 @@
-#include "space/steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "space/workload.h"
+#include "space/template_programs.h"
 
 namespace tiletune::space {
 
 namespace {
 
-/// Of one step of a configuration, by all GPUs.
+/// One step of a configuration has at most so many, by all GPUs.
 constexpr std::int64_t kMostCopies = 4096;
-
-std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& symbols) {
-  return text.text.empty() ? std::nullopt : std::optional<Program>(std::in_place, text, symbols);
-}
 
 std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
   return program ? evaluate_elements(*program, bindings) : 0;
@@ -36,7 +30,7 @@ class Reach {
   Reach(const Workload& workload, const std::vector<SizedWorkspace>& workspace)
       : workload_(workload), workspace_(workspace) {}
 
-  /// Of a step whose elements `where` states. Throws UserError.
+  /// Throws UserError where a step, whose elements `where` states, reaches too far.
   void check(const GpuStep& step, const Where& where) const {
     for (const PeerCopy& copy : step.copies) {
       check_end(step.from, copy.from + copy.elements, where);

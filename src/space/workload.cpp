@@ -1,20 +1,15 @@
-#include "space/workload.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "space/launch_shape.h"
 #include "space/option_text.h"
+#include "space/template_programs.h"
 #include "spec/npy.h"
 #include "spec/paths.h"
 
 namespace tiletune::space {
 namespace {
-
-/// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t elements, const Scope& scope,
                                       const Bindings& bindings) {
@@ -31,7 +26,7 @@ std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t element
   return rows;
 }
 
-/// Of a manifest of version 0.1, which does not state how many terms an output adds up.
+/// Stands in where a manifest of version 0.1 does not state how many terms an output adds up.
 double flops_per_output(const Workload& workload) {
   double outputs = 0;
   for (const auto& buffer : workload.buffers) {
@@ -198,7 +193,7 @@ std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
   return arguments;
 }
 
-/// Of the operation's own: it depends on dimensions and scalars only.
+/// Evaluates a launch of the operation's own, which depends on dimensions and scalars only.
 KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& arguments, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
@@ -209,14 +204,6 @@ KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& argume
 }
 
 }  // namespace
-
-std::int64_t evaluate_elements(const Program& program, const Bindings& bindings) {
-  const std::int64_t elements = evaluate_integer(program, bindings);
-  if (elements < 0 || elements > kMostElements)
-    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
-                         "correct the expression or the problem's size", bindings);
-  return elements;
-}
 
 Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();

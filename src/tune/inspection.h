@@ -9,7 +9,7 @@
 #include "compile/pool.h"
 #include "inspect/kernel_code.h"
 #include "inspect/occupancy.h"
-#include "inspect/predict.h"
+#include "inspect/static_model.h"
 #include "inspect/resources.h"
 #include "tune/target.h"
 #include "tune/task.h"

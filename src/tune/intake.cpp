@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inspect/kernel_hash.h"
+#include "inspect/kernel_code.h"
 #include "tune/identity.h"
 #include "tune/roofline.h"
 #include "tune/row.h"

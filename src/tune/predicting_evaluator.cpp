@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "inspect/predict.h"
+#include "inspect/static_model.h"
 #include "tune/instant_evaluator.h"
 #include "tune/roofline.h"
 #include "tune/row.h"

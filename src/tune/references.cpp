@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inspect/kernel_hash.h"
+#include "inspect/kernel_code.h"
 #include "inspect/resources.h"
 #include "tune/identity.h"
 

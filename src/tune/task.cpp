@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "compile/cache.h"
 #include "compile/compiled_file.h"
-#include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "space/option_text.h"

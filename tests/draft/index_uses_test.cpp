@@ -1,4 +1,4 @@
-#include "draft/index_uses.h"
+#include "draft/source_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ IndexFacts facts_of(const std::string& body) {
   static const std::vector<std::string> pointers{"x", "y", "idx", "rows", "cols"};
   const std::string text = "{" + body + "}";
   const TokenizedSource source = tokenize_source(text);
-  return read_index_uses(source.code, 0, source.code.size(), pointers);
+  return read_index_uses(TokenRange(source.code), pointers);
 }
 
 /// "idx>x scaled n"

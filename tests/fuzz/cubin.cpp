@@ -6,7 +6,7 @@
 #include "fuzz/fuzz.h"
 #include "inspect/elf.h"
 #include "inspect/kernel_code.h"
-#include "inspect/predict.h"
+#include "inspect/static_model.h"
 #include "inspect/sass.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include "fuzz/fuzz.h"
 #include "space/condition.h"
 #include "space/program.h"
-#include "space/scalar.h"
+#include "space/operators.h"
 #include "space/scope.h"
 
 namespace {

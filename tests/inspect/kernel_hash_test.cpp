@@ -1,8 +1,7 @@
-#include "inspect/kernel_hash.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "inspect/kernel_code.h"
 #include "inspect/kernels.h"
 
 namespace tiletune {

@@ -1,5 +1,3 @@
-#include "inspect/predict.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include "inspect/kernel_code.h"
 #include "inspect/kernels.h"
 #include "inspect/lanes.h"
+#include "inspect/static_model.h"
 
 namespace tiletune {
 namespace predict_test {

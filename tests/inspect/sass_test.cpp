@@ -7,7 +7,6 @@
 #include <random>
 
 #include "inspect/elf.h"
-#include "inspect/hot_loop.h"
 #include "inspect/kernel_code.h"
 #include "inspect/kernels.h"
 

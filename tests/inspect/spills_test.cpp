@@ -1,5 +1,3 @@
-#include "inspect/spills.h"
-
 #include <gtest/gtest.h>
 #include <nvrtc.h>
 
@@ -8,6 +6,7 @@
 
 #include "base/error.h"
 #include "carries.h"
+#include "inspect/elf.h"
 #include "inspect/kernel_code.h"
 #include "inspect/kernels.h"
 #include "inspect/resources.h"

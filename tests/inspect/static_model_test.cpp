@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "carries.h"
-#include "inspect/predict.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
@@ -50,16 +49,16 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"/launch/loop_scale/value", 0, "/launch/loop_scale/value", {"of bounds", "greater than 0"}},
-    {"/launch/launch_us/value", -1, "/launch/launch_us/value", {"-1", "of bounds", "at least 0"}},
-    {"/launch/launch_us/value", "two", "/launch/launch_us/value", {"not a number"}},
-    {"/launch/byte_clocks", 5, "/launch/byte_clocks", {"found 5"}},
+    {"/launch/loop_scale/value", 0, "/launch/loop_scale/value", {"found 0", "above 0"}},
+    {"/launch/launch_us/value", -1, "/launch/launch_us/value", {"found -1", "at least 0"}},
+    {"/launch/launch_us/value", "two", "/launch/launch_us/value", {"a string", "a number"}},
+    {"/launch/byte_clocks", 5, "/launch/byte_clocks", {"an integer", "an object"}},
     {"/launch/byte_clocks", nullptr, "/launch", {"'byte_clocks'", "missing"}},
-    {"/pipeline/l2_latency/value", 1e300, "/pipeline/l2_latency/value", {"of bounds"}},
+    {"/pipeline/l2_latency/value", 1e300, "/pipeline/l2_latency/value", {"found 1e+300", "at most"}},
     {"/pipeline/l2_latency/meaning", " ", "/pipeline/l2_latency/meaning", {"empty"}},
     {"/pipeline/l3_latency", Json{{"value", 1}}, "/pipeline/l3_latency", {"'l3_latency'"}},
     {"/pipeline", Json::array(), "/pipeline", {"an object"}},
-    {"/calibrated_on/gpu", 200, "/calibrated_on/gpu", {"found 200", "a text"}},
+    {"/calibrated_on/gpu", 200, "/calibrated_on/gpu", {"an integer", "a text"}},
     {"/calibrated_on/date", nullptr, "/calibrated_on", {"'date'", "missing"}},
     {"/fitted", true, "/fitted", {"'fitted'"}},
 };

@@ -1,7 +1,6 @@
-#include "search/coordinates.h"
-
 #include <gtest/gtest.h>
 
+#include "search/gaussian_process.h"
 #include "space/spec_builder.h"
 
 namespace tiletune {

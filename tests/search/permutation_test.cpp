@@ -1,9 +1,9 @@
-#include "search/permutation.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
+
+#include "search/random_source.h"
 
 namespace tiletune {
 namespace permutation_test {

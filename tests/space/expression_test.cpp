@@ -6,7 +6,7 @@
 
 #include "carries.h"
 #include "space/program.h"
-#include "space/scalar.h"
+#include "space/operators.h"
 
 namespace tiletune {
 namespace expression_test {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "space/expression.h"
-#include "space/scalar.h"
+#include "space/operators.h"
 #include "space/space.h"
 #include "space/spec_builder.h"
 

@@ -1,4 +1,4 @@
-#include "search/permutation.h"
+#include "search/random_source.h"
 
 #include <algorithm>
 #include <bit>
