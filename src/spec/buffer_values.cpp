@@ -78,7 +78,7 @@ void check_type(const Shape& shape, ElementType type, const Where& where) {
 BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
                                 bool allow_outside) {
   if (node.json.get().is_object()) {
-    ObjectReader reader(node, keys::kValues);
+    ObjectReader reader(node, key_names(keys::kValues));
     const JsonNode npy = reader.need("npy", R"(the name of an .npy file; a kernel has a "source")");
     BufferValues values;
     values.npy = FileName{read_string(npy), folder, allow_outside, npy.where};

@@ -12,7 +12,6 @@
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
-#include "spec/policies.h"
 #include "spec/problem.h"
 #include "spec/template.h"
 #include "spec/values.h"
@@ -237,7 +236,7 @@ class TemplateReader {
   void read(Entry& entry) {
     entry.name = entry.node;
     if (entry.node.json.get().is_object()) {
-      ObjectReader reader(entry.node, keys::kNarrowing);
+      ObjectReader reader(entry.node, key_names(keys::kNarrowing));
       entry.name = reader.need("template", "a template's name");
       entry.types = reader.find("types");
       entry.options = reader.find("options");
@@ -302,7 +301,7 @@ class TemplateReader {
 
   static void narrow(const JsonNode& node, TemplateSpec& spec) {
     if (!node.json.get().is_object()) return;
-    ObjectReader reader(node, keys::kNarrowing);
+    ObjectReader reader(node, key_names(keys::kNarrowing));
     const auto extend = reader.find("extend");
     const bool may_extend = extend && read_boolean(*extend);
     if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
@@ -431,15 +430,23 @@ Baseline read_baseline(const std::optional<JsonNode>& node, const TemplateSpec& 
                   node->where, "Write \"none\" or remove the key.");
 }
 
+StrategySpec read_strategy(const JsonNode& node) {
+  ObjectReader reader(node, key_names(keys::kStrategy));
+  StrategySpec strategy;
+  if (const auto name = reader.find("name")) {
+    strategy.name = read_string(*name);
+    strategy.where = name->where;
+  }
+  reader.read(keys::kStrategy, strategy);
+  reader.finish();
+  return strategy;
+}
+
 void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("strategy")) spec.strategy = read_strategy(*node);
-  if (const auto node = reader.find("budget")) spec.budget = read_budget(*node);
-  if (const auto node = reader.find("measure")) spec.measure = read_measure(*node);
-  if (const auto node = reader.find("compile")) spec.compile = read_compile(*node);
-  if (const auto node = reader.find("limits")) spec.limits = read_limits(*node);
+  reader.read(keys::kPolicies, spec);
   spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front());
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
-  if (const auto node = reader.find("view")) spec.view = read_enum<View>(*node);
 }
 
 /// The database holds them with the config; whoever shows a ladder reads them there.
@@ -447,7 +454,7 @@ void check_steps(const JsonNode& list, const TuneSpec& spec) {
   if (spec.view != View::ladder)
     throw UserError("steps are those of a ladder", list.where, R"(Remove them, or add "view": "ladder".)");
   for (const JsonNode& node : read_list(list, "steps")) {
-    ObjectReader reader(node, keys::kStep);
+    ObjectReader reader(node, key_names(keys::kStep));
     read_string(reader.need("name", "what the step is called"));
     const JsonNode of = reader.need("template", "one of the config's templates");
     const std::string name = read_template_name(of);
@@ -521,7 +528,7 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
     }
   }
   refuse_manifest(json, file);
-  ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
+  ObjectReader reader({json, {file.string(), ""}}, key_names(keys::kConfig));
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");
   spec.name = name ? read_string(*name) : file.stem().string();

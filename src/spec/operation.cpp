@@ -6,18 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <span>
 
 #include "base/file.h"
 #include "base/identifier.h"
 #include "base/text.h"
-#include "spec/arguments.h"
 #include "spec/buffer_values.h"
 #include "spec/choices.h"
 #include "spec/keys.h"
+#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/paths.h"
-#include "spec/policies.h"
 
 namespace tiletune {
 
@@ -66,11 +64,8 @@ class OperationReader {
     read_types(operation, scope);
     read_options(operation, scope);
     read_buffers(operation, scope);
-    operation.flops =
-        read_expression(members_.need("flops", "an expression for the operations of one launch"));
-    operation.bytes =
-        read_expression(members_.need("bytes", "an expression for the bytes one launch must move"));
-    if (!is_old()) read_limits(operation);
+    members_.read(keys::kWork, operation);
+    if (!is_old()) read_accuracy(operation);
     read_reference(operation, scope);
     if (!is_old()) read_baselines(operation, scope);
   }
@@ -82,7 +77,7 @@ class OperationReader {
       operation.dimensions.push_back(read_identifier(node));
       scope.declare(operation.dimensions.back(), "a dimension", node.where);
     }
-    if (const auto gpus = is_old() ? std::nullopt : members_.find("gpus")) {
+    if (const auto gpus = find_new("gpus")) {
       operation.gpus = read_expression(*gpus);
       for (const char* name : {kRank, kPeer}) scope.declare(name, "the number of a GPU", gpus->where);
     }
@@ -100,8 +95,7 @@ class OperationReader {
     std::rotate(choices[0].values.begin(),
                 std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
                 choices[0].values.end());
-    std::optional<JsonNode> declared;
-    if (!is_old()) declared = members_.find("types");
+    const auto declared = find_new("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
       for (const Allowed& choice : choices) check_types(choice, declared->where.at(choice.name));
@@ -185,7 +179,7 @@ class OperationReader {
       names.declare(buffer.name, "a buffer", element.where.at("name"));
       (is_present ? operation.buffers : operation.absent).push_back(std::move(buffer));
     }
-    if (!is_old()) read_input_kernels(list, operation, scope);
+    read_input_kernels(list, operation, scope);
     const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
     if (std::any_of(operation.buffers.begin(), operation.buffers.end(), is_output)) return;
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
@@ -194,30 +188,25 @@ class OperationReader {
   /// `is_present` is cleared where this variant has no such buffer.
   Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope,
                      bool& is_present) const {
-    ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
+    if (is_old()) ObjectReader(node, key_names(keys::kBuffer));
+    ObjectReader reader(node, key_names(keys::kOperationBuffer));
     Buffer buffer;
-    buffer.name = read_identifier(reader.need("name", "the buffer's name"));
-    buffer.type = read_element_type(reader.need("type", R"(an element type such as "f32")"), operation);
-    const auto rows = is_old() ? std::nullopt : reader.find("rows");
-    if (rows) {
+    reader.read(keys::kOperationBuffer, buffer, operation);
+    if (const auto rows = reader.find("rows"))
       read_matrix(*rows, reader, buffer, operation, scope);
-    } else {
+    else
       buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
-    }
-    buffer.role = read_enum<BufferRole>(reader.need("role", R"("in", "out" or "inout")"));
-    if (buffer.role == BufferRole::inout && !is_old()) {
+    if (buffer.role == BufferRole::inout) {
       if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
     }
-    if (const auto values = is_old() ? std::nullopt : reader.find("values")) {
+    if (const auto values = reader.find("values")) {
       if (buffer.role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is written only, and has values", buffer.name),
                         values->where, R"(Remove "values", or give it the role "in" or "inout".)");
       buffer.values = read_values(*values, buffer.type);
     }
-    if (const auto only = is_old() ? std::nullopt : reader.find("only"))
-      is_present = has_options(*only, operation);
-    if (const auto layout = is_old() ? std::nullopt : reader.find("layout"))
-      buffer.layout = read_layout(*layout, buffer, operation);
+    if (const auto only = reader.find("only")) is_present = has_options(*only, operation);
+    if (const auto layout = reader.find("layout")) buffer.layout = read_layout(*layout, buffer, operation);
     reader.finish();
     return buffer;
   }
@@ -251,10 +240,10 @@ class OperationReader {
   /// Once all buffers are known: such a kernel may read one that follows its own.
   void read_input_kernels(const JsonNode& buffers, Operation& operation, const DeclaredNames& scope) const {
     for (const JsonNode& node : read_list(buffers, "buffers")) {
-      ObjectReader buffer(node, keys::kOperationBuffer);
+      ObjectReader buffer(node, key_names(keys::kOperationBuffer));
       const auto values = buffer.find("values");
       if (!values || !is_kernel(*values)) continue;
-      ObjectReader reader(*values, keys::kValues);
+      ObjectReader reader(*values, key_names(keys::kValues));
       OperationKernel kernel = read_kernel(reader);
       kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
       const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
@@ -310,13 +299,9 @@ class OperationReader {
         rows.where};
   }
 
-  void read_limits(Operation& operation) {
-    operation.accumulation = read_expression(members_.need(
-        "accumulation", "an expression for the terms that are added up for one element of an output"));
+  void read_accuracy(Operation& operation) {
+    members_.read(keys::kAccuracy, operation);
     if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node, operation);
-    operation.bound =
-        read_enum<Ceiling>(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"));
-    if (const auto node = members_.find("tolerance")) operation.tolerance = read_tolerance(*node);
   }
 
   /// Of the inputs' types; the fewest count.
@@ -345,7 +330,7 @@ class OperationReader {
       }
       if (operation.baseline_library)
         throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
-      ObjectReader reader(baseline, keys::kLibrary);
+      ObjectReader reader(baseline, key_names(keys::kLibrary));
       operation.baseline_library =
           read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
       reader.finish();
@@ -363,18 +348,15 @@ class OperationReader {
     }
     if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
       return place_.take_reference(node, operation);
-    ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
-    const auto library = is_old() ? std::nullopt : reader.find("library");
-    const auto npy = is_old() ? std::nullopt : reader.find("npy");
-    const auto python = is_old() ? std::nullopt : reader.find("python");
-    const auto consensus = is_old() ? std::nullopt : reader.find("consensus");
-    if (library)
+    if (is_old()) ObjectReader(node, key_names(keys::kReference));
+    ObjectReader reader(node, key_names(keys::kOperationReference));
+    if (const auto library = reader.find("library"))
       operation.reference_library = read_library(*library, operation);
-    else if (npy)
+    else if (const auto npy = reader.find("npy"))
       operation.expected = read_expected(*npy, operation);
-    else if (python)
+    else if (const auto python = reader.find("python"))
       operation.python = read_python(*python, reader, operation);
-    else if (consensus)
+    else if (const auto consensus = reader.find("consensus"))
       operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
       operation.reference = read_reference_kernel(reader, operation, scope);
@@ -402,8 +384,7 @@ class OperationReader {
     PythonReference python;
     python.folder = folder_;
     python.source = resolve_file(file, folder_, place_.allow_outside_paths);
-    python.function = read_identifier(reader.need("function", "the name of a function in the file"));
-    if (const auto timeout = reader.find("timeout_s")) python.timeout_s = read_number(*timeout, kTimeout);
+    reader.read(keys::kPython, python);
     python.where = file.where;
     return python;
   }
@@ -457,10 +438,7 @@ class OperationReader {
     kernel.folder = folder_;
     kernel.source =
         resolve_file(reader.need("source", "the kernel's file"), folder_, place_.allow_outside_paths);
-    kernel.launch.kernel = read_qualified_name(reader.need("kernel", "the kernel's function name"));
-    kernel.launch.grid =
-        read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-    kernel.launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    reader.read(keys::kOwnKernel, kernel.launch);
     return kernel;
   }
 
@@ -469,8 +447,8 @@ class OperationReader {
     OperationKernel reference = read_kernel(reader);
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
-    const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
-    if (arguments) reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
+    if (const auto arguments = reader.find("arguments"))
+      reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
     return reference;
   }
 
@@ -535,10 +513,9 @@ class OperationReader {
                     is_batched ? "without pitches" : "with the pitches lda, ldb, ldc"));
   }
 
-  using Keys = std::span<const std::string_view>;
-
   /// A manifest of version 0.1 has none of what came later.
   bool is_old() const { return form_ == Form::manifest; }
+  std::optional<JsonNode> find_new(const char* key) { return is_old() ? std::nullopt : members_.find(key); }
 
   Form form_;
   ObjectReader& members_;
@@ -565,7 +542,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
   const Folder folder = find_operation(operation.name, place.folders, place.allow_outside_paths, name.where);
   const std::filesystem::path file = folder.path() / kOperationName;
   const auto json = parse_json(folder.read(kOperationName, kLargestJson), file.string());
-  ObjectReader members({json, {file.string(), ""}}, keys::kOperation);
+  ObjectReader members({json, {file.string(), ""}}, key_names(keys::kOperation));
   if (const auto schema = members.find("$schema")) read_string(*schema);
   const JsonNode written = members.need("name", "the name of the operation's folder");
   if (read_identifier(written) != operation.name) {
@@ -583,7 +560,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
 Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, const OperationPlace& place,
                                 DeclaredNames& scope) {
   Operation operation;
-  ObjectReader members(node, keys::kOperation);
+  ObjectReader members(node, key_names(keys::kOperation));
   const auto name = members.find("name");
   operation.name = name ? read_identifier(*name) : place.template_name;
   if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);

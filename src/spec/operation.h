@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "spec/declared_names.h"
 #include "spec/reader.h"
 #include "spec/tune_spec.h"
 

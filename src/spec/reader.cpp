@@ -78,7 +78,7 @@ void refuse_kind(const JsonNode& node, const std::string& expected, const std::s
 }
 
 ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_view> known)
-    : node_(node), known_(known) {
+    : node_(node), known_(known.begin(), known.end()) {
   if (!node.json.get().is_object()) {
     constexpr std::size_t kMostNamed = 6;
     std::vector<std::string> keys;
@@ -117,6 +117,19 @@ void ObjectReader::finish(const std::string& remedy) const {
     if (asked_.count(key) == 0)
       throw UserError(fmt::format("'{}' has no effect here", key), node_.where.at(key), remedy);
   }
+}
+
+void DeclaredNames::declare(const std::string& name, const std::string& what, const Where& where) {
+  const auto [entry, is_new] = declared_.try_emplace(name, Declaration{what, where});
+  if (is_new) {
+    names_.push_back(name);
+    return;
+  }
+  const Declaration& first = entry->second;
+  const std::string& pointer = first.where.pointer;
+  throw UserError(fmt::format("the name '{}' is taken by {}{}", name, first.what,
+                              pointer.empty() ? "" : fmt::format(" ({})", pointer)),
+                  where, pointer.empty() ? "Rename it." : "Rename one of the two.");
 }
 
 std::string read_string(const JsonNode& node, const std::string& expected) {
@@ -260,6 +273,13 @@ std::vector<std::string> read_strings(const JsonNode& node, const std::string& e
   for (const JsonNode& element : read_list(node, elements, Empty::allowed))
     texts.push_back(read_string(element));
   return texts;
+}
+
+std::vector<ExprText> read_expressions(const JsonNode& node) {
+  std::vector<ExprText> expressions;
+  for (const JsonNode& element : read_list(node, "expressions"))
+    expressions.push_back(read_expression(element));
+  return expressions;
 }
 
 std::array<ExprText, 3> read_extent(const JsonNode& node) {

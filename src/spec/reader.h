@@ -1,15 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,13 +43,40 @@ class ObjectReader {
   std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
   JsonNode need(std::string_view key, const std::string& expected);
+  /// Reads every key of the list (see need() and may() below) that states how; `context` is what readers of
+  /// values take besides the value.
+  template <typename Struct, typename Keys, typename... Context>
+  void read(const Keys& keys, Struct& object, const Context&... context) {
+    std::apply([&](const auto&... each) { (read_key(each, object, context...), ...); }, keys);
+  }
   /// Throws UserError for the first member that was never asked for.
   void finish(const std::string& remedy = "Remove it.") const;
 
  private:
+  template <typename Key, typename Struct, typename... Context>
+  void read_key(const Key& key, Struct& object, const Context&... context);
+
   JsonNode node_;
-  std::span<const std::string_view> known_;
+  std::vector<std::string_view> known_;
   std::set<std::string, std::less<>> asked_;
+};
+
+/// Names of one kind of space, each declared once.
+class DeclaredNames {
+ public:
+  /// `what` says what the name stands for: "a parameter". Throws UserError when the name is taken.
+  void declare(const std::string& name, const std::string& what, const Where& where);
+  bool contains(const std::string& name) const { return declared_.count(name) != 0; }
+  /// In order of declaration.
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  struct Declaration {
+    std::string what;
+    Where where;
+  };
+  std::map<std::string, Declaration> declared_;
+  std::vector<std::string> names_;
 };
 
 /// Parameters, macros, arguments and so on of one kernel; more are taken for a mistake.
@@ -110,5 +141,127 @@ Enum read_enum(const JsonNode& node) {
 /// problems".
 [[noreturn]] void refuse_kind(const JsonNode& node, const std::string& expected,
                               const std::string& remedy = {});
+
+// The keys of an object are listed once, as a tuple (spec/keys.h). An entry is a key with what reads its
+// value into a member, need() or may(); a field(), which may be left out; or the bare name of a key that is
+// read by hand, because others decide how.
+
+/// What reads a key's value into an object: `read(node, object, context...)`.
+template <typename Read>
+struct Key {
+  std::string_view name;
+  Read read;
+  const char* expected;  ///< what belongs there; null: the key may be left out
+};
+
+/// A value of a type that is always read in the same way.
+template <typename T>
+T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds = {});
+
+template <typename Struct, typename T, typename Read>
+constexpr auto key_into(std::string_view name, T Struct::*member, Read read, const char* expected) {
+  const auto into = [member, read](const JsonNode& node, Struct& object, const auto&... context) {
+    if constexpr (std::is_invocable_v<Read, const JsonNode&>)
+      object.*member = read(node);
+    else
+      object.*member = read(node, context...);
+  };
+  return Key<decltype(into)>{name, into, expected};
+}
+
+/// `expected` is what belongs there; `read` is a function of the value, or of the value and the context.
+template <typename Struct, typename T, typename Read>
+constexpr auto need(std::string_view name, T Struct::*member, const char* expected, Read read) {
+  return key_into(name, member, read, expected);
+}
+template <typename Struct, typename T>
+constexpr auto need(std::string_view name, T Struct::*member, const char* expected) {
+  return key_into(
+      name, member, [](const JsonNode& node) { return read_as<T>(node); }, expected);
+}
+template <typename Struct, typename T, typename Read>
+constexpr auto may(std::string_view name, T Struct::*member, Read read) {
+  return key_into(name, member, read, nullptr);
+}
+template <typename Struct, typename T>
+constexpr auto may(std::string_view name, T Struct::*member) {
+  return key_into(
+      name, member, [](const JsonNode& node) { return read_as<T>(node); }, nullptr);
+}
+
+constexpr std::string_view name_of_key(std::string_view name) { return name; }
+template <typename Entry>
+requires requires(const Entry& entry) { entry.name; }
+constexpr std::string_view name_of_key(const Entry& entry) { return entry.name; }
+
+/// The names of all keys of some lists, in their order.
+template <typename... Lists>
+constexpr auto key_names(const Lists&... lists) {
+  return std::apply(
+      [](const auto&... keys) { return std::array<std::string_view, sizeof...(keys)>{name_of_key(keys)...}; },
+      std::tuple_cat(lists...));
+}
+
+/// An object with the keys of one list.
+template <typename Struct, typename Keys, typename... Context>
+Struct read_object(const JsonNode& node, const Keys& keys, const Context&... context) {
+  ObjectReader reader(node, key_names(keys));
+  Struct object;
+  reader.read(keys, object, context...);
+  reader.finish();
+  return object;
+}
+
+template <typename Key, typename Struct, typename... Context>
+void ObjectReader::read_key(const Key& key, Struct& object, const Context&... context) {
+  if constexpr (requires { key.bounds; }) {
+    using T = std::remove_cvref_t<decltype(object.*key.member)>;
+    if (const auto node = find(key.name)) object.*key.member = read_as<T>(*node, key.bounds);
+  } else if constexpr (requires { key.read; }) {
+    const auto node = key.expected == nullptr ? find(key.name) : need(key.name, key.expected);
+    if (node) key.read(*node, object, context...);
+  }
+}
+
+/// Expressions, at least one.
+std::vector<ExprText> read_expressions(const JsonNode& node);
+
+template <typename T>
+struct Inner {
+  using type = T;
+};
+template <typename T>
+struct Inner<std::optional<T>> {
+  using type = T;
+};
+
+template <typename T>
+T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds) {
+  using Plain = typename Inner<T>::type;
+  if constexpr (std::is_same_v<Plain, bool>) {
+    return read_boolean(node);
+  } else if constexpr (std::is_floating_point_v<Plain>) {
+    return read_number(node, bounds);
+  } else if constexpr (std::is_integral_v<Plain>) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    const auto max = std::cmp_less(bounds.max, kMost) ? static_cast<std::int64_t>(bounds.max) : kMost;
+    return static_cast<Plain>(read_integer(node, static_cast<std::int64_t>(bounds.min), max));
+  } else if constexpr (Spelled<Plain>) {
+    return read_enum<Plain>(node);
+  } else if constexpr (HasFields<Plain>) {
+    return read_object<Plain>(node, Plain::fields());
+  } else if constexpr (std::is_same_v<Plain, ExprText>) {
+    return read_expression(node);
+  } else if constexpr (std::is_same_v<Plain, std::vector<ExprText>>) {
+    return read_expressions(node);
+  } else if constexpr (std::is_same_v<Plain, std::array<ExprText, 3>>) {
+    return read_extent(node);
+  } else if constexpr (std::is_same_v<Plain, std::vector<std::string>>) {
+    return read_strings(node, "NVRTC options");
+  } else {
+    static_assert(std::is_same_v<Plain, std::string>, "name what reads it");
+    return read_string(node);
+  }
+}
 
 }  // namespace tiletune

@@ -59,45 +59,45 @@ NamesByPointer enumerations_of(const Json& document) {
 }
 
 TEST(Schema, TheOperationHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kOperation)},
-                             {"/properties/tolerance", names(keys::kTolerance)},
-                             {"/$defs/buffer/properties/values/else", names(keys::kValues)},
-                             {"/$defs/library_baseline", names(keys::kLibrary)},
-                             {"/$defs/template_baseline", names(keys::kTemplateBaseline)},
-                             {"/$defs/kernel_baseline", names(keys::kKernelBaseline)},
-                             {"/$defs/buffer", names(keys::kOperationBuffer)},
-                             {"/$defs/reference", names(keys::kOperationReference)}};
+  const NamesByPointer known{{"", names(key_names(keys::kOperation))},
+                             {"/properties/tolerance", names(field_names<Tolerance>())},
+                             {"/$defs/buffer/properties/values/else", names(key_names(keys::kValues))},
+                             {"/$defs/library_baseline", names(key_names(keys::kLibrary))},
+                             {"/$defs/template_baseline", names(key_names(keys::kTemplateBaseline))},
+                             {"/$defs/kernel_baseline", names(key_names(keys::kKernelBaseline))},
+                             {"/$defs/buffer", names(key_names(keys::kOperationBuffer))},
+                             {"/$defs/reference", names(key_names(keys::kOperationReference))}};
   EXPECT_EQ(properties_of(schema("operation.schema.json")), known);
 }
 
 TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kTemplate)},
-                             {"/properties/reference", names(keys::kReference)},
-                             {"/properties/launch", names(keys::kLaunch)},
-                             {"/$defs/launch", names(keys::kLaunches)},
-                             {"/$defs/copy", names(keys::kCopy)},
-                             {"/$defs/barrier", names(keys::kBarrier)},
-                             {"/$defs/collective", names(keys::kCollective)},
-                             {"/$defs/buffer", names(keys::kBuffer)},
-                             {"/$defs/workspace", names(keys::kWorkspace)},
-                             {"/$defs/parameter", names(keys::kParameter)},
-                             {"/$defs/derived", names(keys::kDerived)},
-                             {"/$defs/constraint", names(keys::kConstraint)},
-                             {"/$defs/argument", names(keys::kArgument)}};
+  const NamesByPointer known{{"", names(key_names(keys::kTemplate))},
+                             {"/properties/reference", names(key_names(keys::kReference))},
+                             {"/properties/launch", names(key_names(keys::kLaunch))},
+                             {"/$defs/launch", names(key_names(keys::kLaunches))},
+                             {"/$defs/copy", names(key_names(keys::kCopy))},
+                             {"/$defs/barrier", names(key_names(keys::kBarrier))},
+                             {"/$defs/collective", names(key_names(keys::kCollective))},
+                             {"/$defs/buffer", names(key_names(keys::kBuffer))},
+                             {"/$defs/workspace", names(key_names(keys::kWorkspace))},
+                             {"/$defs/parameter", names(key_names(keys::kParameter))},
+                             {"/$defs/derived", names(key_names(keys::kDerived))},
+                             {"/$defs/constraint", names(key_names(keys::kConstraint))},
+                             {"/$defs/argument", names(key_names(keys::kArgument))}};
   EXPECT_EQ(properties_of(schema("template.schema.json")), known);
 }
 
 TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kConfig)},
-                             {"/properties/strategy", names(keys::kStrategy)},
-                             {"/properties/budget", names(keys::kBudget)},
-                             {"/properties/measure", names(keys::kMeasure)},
-                             {"/properties/measure/properties/finals", names(keys::kFinals)},
-                             {"/properties/compile", names(keys::kCompile)},
-                             {"/properties/limits", names(keys::kLimits)},
-                             {"/properties/steps/items", names(keys::kStep)},
-                             {"/$defs/narrowing", names(keys::kNarrowing)},
-                             {"/$defs/constraint", names(keys::kConstraint)}};
+  const NamesByPointer known{{"", names(key_names(keys::kConfig))},
+                             {"/properties/strategy", names(key_names(keys::kStrategy))},
+                             {"/properties/budget", names(field_names<Budget>())},
+                             {"/properties/measure", names(field_names<MeasurePolicy>())},
+                             {"/properties/measure/properties/finals", names(field_names<FinalsPolicy>())},
+                             {"/properties/compile", names(field_names<CompilePolicy>())},
+                             {"/properties/limits", names(field_names<AdmissionLimits>())},
+                             {"/properties/steps/items", names(key_names(keys::kStep))},
+                             {"/$defs/narrowing", names(key_names(keys::kNarrowing))},
+                             {"/$defs/constraint", names(key_names(keys::kConstraint))}};
   EXPECT_EQ(properties_of(schema("config.schema.json")), known);
 }
 
@@ -163,7 +163,8 @@ TEST_F(SpecTest, TheManifestsOfTheseTestsUseEveryKey) {
   all.update(tile());
   all.update(softmax());
   all.update(sums());
-  for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(all.contains(std::string(key))) << key;
+  for (const std::string_view key : key_names(keys::kTemplate))
+    EXPECT_TRUE(all.contains(std::string(key))) << key;
   EXPECT_NO_THROW(load_patched(softmax(), "{}"));
   EXPECT_NO_THROW(load_patched(tile(), "{}"));
   EXPECT_NO_THROW(load_patched(axpy(), "{}"));
