@@ -1,8 +1,6 @@
 #pragma once
 
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "base/fields.h"
 #include "spec/launches.h"
@@ -28,7 +26,7 @@ inline constexpr auto kArguments =
 inline constexpr auto kShared = may("dynamic_shared_bytes", &Launch::dynamic_shared_bytes);
 
 inline constexpr std::tuple kLaunch{kGrid, kBlock, kShared};
-/// Those that belong to the launch of a manifest that has one.
+/// What belongs to the launch of a manifest that has one.
 inline constexpr std::tuple kOnlyLaunch{kKernel, kTemplateArguments, "launch", kArguments};
 /// The same for a baseline.
 inline constexpr std::tuple kBaselineLaunch{kKernel, kTemplateArguments, kGrid, kBlock, kArguments, kShared};
@@ -91,7 +89,7 @@ inline constexpr auto kOperation =
                               "unstated_defaults", "buffers"},
                    kWork, kAccuracy, std::tuple{"reference", "baselines", "gpus"});
 
-/// Those of version 0.1.
+/// A buffer in version 0.1.
 inline constexpr std::tuple kBuffer{"name", "type", "elements", "role"};
 inline constexpr std::tuple kOperationBuffer{
     need("name", &Buffer::name, "the buffer's name", read_identifier),
@@ -110,7 +108,7 @@ inline constexpr std::tuple kOperationBuffer{
 /// A kernel that computes a reference or an input.
 inline constexpr std::tuple kOwnKernel{"source", kKernel, kGrid, kBlock, "arguments"};
 inline constexpr auto kValues = std::tuple_cat(std::tuple{"npy"}, kOwnKernel);
-/// That of version 0.1.
+/// A reference in version 0.1.
 inline constexpr std::tuple kReference{"source", "kernel", "grid", "block"};
 inline constexpr std::tuple kPython{
     "python",

@@ -21,12 +21,11 @@ constexpr std::array kStepKinds{"copy", "barrier", "collective"};
 std::string read_known_name(const JsonNode& node, const std::vector<Buffer>& buffers,
                             const std::vector<WorkspaceArray>& workspace) {
   std::string name = read_identifier(node);
-  std::vector<std::string> known;
-  for (const Buffer& buffer : buffers) known.push_back(buffer.name);
+  std::vector<std::string> known = names_of(buffers, &Buffer::name);
   for (const WorkspaceArray& array : workspace) known.push_back(array.name);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
-  throw UserError(fmt::format("there is no buffer '{}'", name), node.where,
-                  fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(name, known)));
+  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
+             "Pass a buffer of the operation or a workspace.");
+  return name;
 }
 
 /// The type of an element of a buffer or workspace that is there.
@@ -34,9 +33,7 @@ ElementType type_of(const std::string& name, const Memory& memory) {
   for (const Buffer& buffer : memory.operation.buffers) {
     if (buffer.name == name) return buffer.type;
   }
-  return std::find_if(memory.workspace.begin(), memory.workspace.end(),
-                      [&](const WorkspaceArray& array) { return array.name == name; })
-      ->type;
+  return std::ranges::find(memory.workspace, name, &WorkspaceArray::name)->type;
 }
 
 void check_has_peers(const Operation& operation, const Where& where) {
@@ -120,9 +117,8 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
 }
 
 void check_passed(const TemplateSpec& spec, const std::string& name, const char* what, const Where& where) {
-  const bool is_constant =
-      std::any_of(spec.constants.begin(), spec.constants.end(),
-                  [&](const ConstantMemory& constant) { return constant.buffer == name; });
+  const bool is_constant = std::ranges::any_of(
+      spec.constants, [&](const ConstantMemory& constant) { return constant.buffer == name; });
   if (is_constant || is_passed(spec, name)) return;
   throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
                   fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
@@ -167,8 +163,8 @@ StepSpec read_collective(const JsonNode& node, const Memory& memory) {
 /// Whether an entry of "launches" is a copy, a barrier or a collective operation.
 bool is_step(const JsonNode& node) {
   const auto& json = node.json.get();
-  return json.is_object() && std::any_of(kStepKinds.begin(), kStepKinds.end(),
-                                         [&](const char* kind) { return json.contains(kind); });
+  return json.is_object() &&
+         std::ranges::any_of(kStepKinds, [&](const char* kind) { return json.contains(kind); });
 }
 
 StepSpec read_step(const JsonNode& node, const Memory& memory) {
@@ -243,8 +239,7 @@ bool is_version(const std::string& text) {
 /// The name of a buffer that is an input alone.
 std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
   std::string name = read_known_name(node, buffers, {});
-  const auto buffer =
-      std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& one) { return one.name == name; });
+  const auto buffer = std::ranges::find(buffers, name, &Buffer::name);
   if (buffer->role == BufferRole::in) return name;
   throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
                   "Constant memory holds inputs: name a buffer with the role \"in\".");
@@ -267,8 +262,7 @@ std::string read_written_name(const JsonNode& node, const Memory& memory) {
 
 std::string read_signal(const JsonNode& node, const Memory& memory) {
   std::string name = read_memory_name(node, memory);
-  const auto array = std::find_if(memory.workspace.begin(), memory.workspace.end(),
-                                  [&](const WorkspaceArray& one) { return one.name == name; });
+  const auto array = std::ranges::find(memory.workspace, name, &WorkspaceArray::name);
   const bool holds_words = array != memory.workspace.end() && array->zeroed &&
                            (array->type == ElementType::u32 || array->type == ElementType::i32);
   if (holds_words) return name;
@@ -289,15 +283,14 @@ ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scop
   const std::string expected = "a compute capability such as \"7.0\"";
   std::string text = read_string(node, expected);
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
-  const bool is_expression = !std::all_of(text.begin(), text.end(), is_plain) || scope.contains(text);
+  const bool is_expression = !std::ranges::all_of(text, is_plain) || scope.contains(text);
   if (is_expression || is_version(text)) return {std::move(text), node.where};
   throw UserError(fmt::format("found \"{}\", expected {}", text, expected), node.where,
                   "Write major and minor version with a dot between them.");
 }
 
 ElementType read_element_type(const JsonNode& node, const Operation& operation) {
-  std::vector<std::string> names;
-  for (const auto& variable : operation.types) names.push_back(variable.first);
+  auto names = names_of(operation.types, &std::pair<std::string, ElementType>::first);
   const std::size_t variables = names.size();
   for (std::string& name : spellings<ElementType>()) names.push_back(std::move(name));
   const std::size_t choice = read_choice(node, names);
@@ -355,9 +348,9 @@ bool is_passed(const TemplateSpec& spec, const std::string& name) {
   const auto uses = [&](const StepSpec& step) {
     return step.from == name || step.to == name || step.signal == name;
   };
-  return std::any_of(spec.steps.begin(), spec.steps.end(), uses) ||
-         std::any_of(spec.launches.begin(), spec.launches.end(), [&](const Launch& launch) {
-           return std::any_of(launch.arguments.begin(), launch.arguments.end(), passes);
+  return std::ranges::any_of(spec.steps, uses) ||
+         std::ranges::any_of(spec.launches, [&](const Launch& launch) {
+           return std::ranges::any_of(launch.arguments, passes);
          });
 }
 

@@ -49,7 +49,7 @@ class CsvLines {
 
   std::size_t number() const { return number_; }
   Where place(std::size_t number) const;
-  /// That of the record that was read last.
+  /// Where the record that was read last stands.
   Where place() const { return place(number_); }
 
  private:
@@ -140,7 +140,7 @@ class Rows {
  public:
   Rows(const TemplateSpec& spec, std::span<const std::string> header) : name_(spec.name) {
     for (const Parameter& parameter : spec.parameters) {
-      const auto column = std::find(header.begin(), header.end(), parameter.name);
+      const auto column = std::ranges::find(header, parameter.name);
       if (column == header.end()) {
         missing_ = parameter.name;
         return;
@@ -160,9 +160,7 @@ class Rows {
     numbers_.push_back(lines.number());
   }
 
-  bool has(std::size_t column) const {
-    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
-  }
+  bool has(std::size_t column) const { return is_among(column, columns_); }
 
   /// The positions of the values. Refuses none, and rows that are listed twice.
   std::vector<std::uint32_t> take(const CsvLines& lines) {
@@ -209,7 +207,7 @@ class ListReader {
     }
     for (const TemplateSpec& spec : specs) {
       rows_.emplace_back(spec, lines_.header());
-      if (std::find(names_.begin(), names_.end(), spec.name) == names_.end()) names_.push_back(spec.name);
+      if (!is_among(spec.name, names_)) names_.push_back(spec.name);
     }
     check_header(specs);
   }
@@ -237,17 +235,17 @@ class ListReader {
     for (const TemplateSpec& spec : specs)
       for (const Parameter& parameter : spec.parameters) known.push_back(parameter.name);
     for (std::size_t i = 0; i < header.size(); ++i) {
-      const bool is_parameter = std::find(known.begin(), known.end(), header[i]) != known.end();
       const auto here = header.begin() + static_cast<std::ptrdiff_t>(i);
       if (std::find(header.begin(), here, header[i]) != here) {
         throw UserError(fmt::format("there are two columns '{}'", header[i]), lines_.place(),
                         "Remove one of them.");
       }
-      if (header[i] == kTemplateColumn && (names_.size() > 1 || !is_parameter)) {
+      if (header[i] == kTemplateColumn && (names_.size() > 1 || !is_among(header[i], known))) {
         template_column_ = i;
-      } else if (!is_parameter) {
-        throw UserError(fmt::format("no template has a parameter '{}'", header[i]), lines_.place(),
-                        fmt::format("Rename or remove the column.{}", suggestion(header[i], known)));
+      } else {
+        find_known(header[i], known, lines_.place(),
+                   fmt::format("no template has a parameter '{}'", header[i]),
+                   "Rename or remove the column.");
       }
     }
     for (const Rows& rows : rows_) {
@@ -266,7 +264,7 @@ class ListReader {
   const std::string& name_of(std::span<const std::string> cells) const {
     if (!template_column_) return names_.front();
     const std::string& name = cells[*template_column_];
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return name;
+    if (is_among(name, names_)) return name;
     throw UserError(fmt::format("the config has no template '{}'", name), lines_.place(),
                     fmt::format("Name one that it lists.{}", suggestion(name, names_)));
   }
@@ -317,7 +315,7 @@ std::vector<ListedProblem> from_csv(const std::string& text, const std::string& 
                       "Split the file, or list each problem once.");
     Json problem = Json::object();
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool is_setting = std::find(settings.begin(), settings.end(), header[i]) != settings.end();
+      const bool is_setting = is_among(header[i], settings);
       if (!cells[i].empty()) problem[header[i]] = cell_json(cells[i], is_setting);
     }
     problems.push_back({std::move(problem), lines.place()});

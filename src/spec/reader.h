@@ -121,6 +121,23 @@ std::vector<std::string> read_strings(const JsonNode& node, const std::string& e
 /// One to three expressions; missing ones are "1".
 std::array<ExprText, 3> read_extent(const JsonNode& node);
 
+template <typename T, typename Range>
+bool is_among(const T& value, const Range& range) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
+}
+
+/// A member of each element: their names.
+template <typename Range, typename Member>
+std::vector<std::string> names_of(const Range& range, Member member) {
+  std::vector<std::string> names;
+  for (const auto& element : range) names.emplace_back(std::invoke(member, element));
+  return names;
+}
+
+/// The position of a name among those that are known. Throws UserError for another, with the nearest.
+std::size_t find_known(const std::string& name, std::span<const std::string> known, const Where& where,
+                       const std::string& message, const std::string& remedy = "Rename or remove it.");
+
 /// The index of the choice that the string names.
 std::size_t read_choice(const JsonNode& node, std::span<const std::string> choices);
 
@@ -146,47 +163,26 @@ Enum read_enum(const JsonNode& node) {
 // value into a member, need() or may(); a field(), which may be left out; or the bare name of a key that is
 // read by hand, because others decide how.
 
-/// What reads a key's value into an object: `read(node, object, context...)`.
-template <typename Read>
+/// What is read in the way of its type: read_as().
+struct ByType {};
+
+/// A key whose value `read` makes a member of, from the value and, where it takes one, the context.
+template <typename Struct, typename T, typename Read>
 struct Key {
   std::string_view name;
+  T Struct::*member;
   Read read;
   const char* expected;  ///< what belongs there; null: the key may be left out
 };
 
-/// A value of a type that is always read in the same way.
-template <typename T>
-T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds = {});
-
-template <typename Struct, typename T, typename Read>
-constexpr auto key_into(std::string_view name, T Struct::*member, Read read, const char* expected) {
-  const auto into = [member, read](const JsonNode& node, Struct& object, const auto&... context) {
-    if constexpr (std::is_invocable_v<Read, const JsonNode&>)
-      object.*member = read(node);
-    else
-      object.*member = read(node, context...);
-  };
-  return Key<decltype(into)>{name, into, expected};
+template <typename Struct, typename T, typename Read = ByType>
+constexpr Key<Struct, T, Read> need(std::string_view name, T Struct::*member, const char* expected,
+                                    Read read = {}) {
+  return {name, member, read, expected};
 }
-
-/// `expected` is what belongs there; `read` is a function of the value, or of the value and the context.
-template <typename Struct, typename T, typename Read>
-constexpr auto need(std::string_view name, T Struct::*member, const char* expected, Read read) {
-  return key_into(name, member, read, expected);
-}
-template <typename Struct, typename T>
-constexpr auto need(std::string_view name, T Struct::*member, const char* expected) {
-  return key_into(
-      name, member, [](const JsonNode& node) { return read_as<T>(node); }, expected);
-}
-template <typename Struct, typename T, typename Read>
-constexpr auto may(std::string_view name, T Struct::*member, Read read) {
-  return key_into(name, member, read, nullptr);
-}
-template <typename Struct, typename T>
-constexpr auto may(std::string_view name, T Struct::*member) {
-  return key_into(
-      name, member, [](const JsonNode& node) { return read_as<T>(node); }, nullptr);
+template <typename Struct, typename T, typename Read = ByType>
+constexpr Key<Struct, T, Read> may(std::string_view name, T Struct::*member, Read read = {}) {
+  return {name, member, read, nullptr};
 }
 
 constexpr std::string_view name_of_key(std::string_view name) { return name; }
@@ -212,14 +208,25 @@ Struct read_object(const JsonNode& node, const Keys& keys, const Context&... con
   return object;
 }
 
+/// A value of a type that is always read in the same way.
+template <typename T>
+T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds = {});
+
 template <typename Key, typename Struct, typename... Context>
 void ObjectReader::read_key(const Key& key, Struct& object, const Context&... context) {
   if constexpr (requires { key.bounds; }) {
     using T = std::remove_cvref_t<decltype(object.*key.member)>;
     if (const auto node = find(key.name)) object.*key.member = read_as<T>(*node, key.bounds);
   } else if constexpr (requires { key.read; }) {
+    using T = std::remove_cvref_t<decltype(object.*key.member)>;
     const auto node = key.expected == nullptr ? find(key.name) : need(key.name, key.expected);
-    if (node) key.read(*node, object, context...);
+    if (!node) return;
+    if constexpr (std::is_same_v<decltype(key.read), ByType>)
+      object.*key.member = read_as<T>(*node);
+    else if constexpr (std::is_invocable_v<decltype(key.read), const JsonNode&>)
+      object.*key.member = key.read(*node);
+    else
+      object.*key.member = key.read(*node, context...);
   }
 }
 

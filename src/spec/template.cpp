@@ -1,11 +1,10 @@
-#include "spec/template.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/keys.h"
 #include "spec/launches.h"
@@ -50,7 +49,7 @@ void read_macros(ObjectReader& reader, TemplateSpec& spec) {
   const auto macros = reader.find("macros");
   if (!macros) return;
   const auto is_instantiated = [](const Launch& launch) { return !launch.template_arguments.empty(); };
-  if (std::any_of(spec.launches.begin(), spec.launches.end(), is_instantiated)) {
+  if (std::ranges::any_of(spec.launches, is_instantiated)) {
     throw UserError("found both 'template_arguments' and 'macros'", macros->where,
                     "Keep one: a C++ template takes arguments, an extern \"C\" kernel takes macros.");
   }
@@ -58,6 +57,50 @@ void read_macros(ObjectReader& reader, TemplateSpec& spec) {
     check_identifier(name, node.where);
     spec.macros.emplace_back(name, read_expression(node));
   }
+}
+
+bool mentions(const ExprText& expression, const std::string& name) {
+  const std::string& text = expression.text;
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool starts_word = at == 0 || !is_identifier_part(text[at - 1]);
+    if (starts_word && (end == text.size() || !is_identifier_part(text[end]))) return true;
+  }
+  return false;
+}
+
+/// Whether the kernel learns the value of a name, at run time or when it is compiled.
+bool passes(const Argument& argument, const std::string& name) {
+  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
+  return mentions(argument.value, name) ||
+         (argument.tensor_map && std::ranges::any_of(argument.tensor_map->pitches, mentioned));
+}
+
+/// A derived value is taken for one that the kernel learns.
+bool passes(const TemplateSpec& spec, const std::string& name) {
+  const auto learns = [&](const Launch& launch) {
+    return std::ranges::any_of(launch.arguments,
+                               [&](const Argument& argument) { return passes(argument, name); }) ||
+           std::ranges::any_of(launch.template_arguments,
+                               [&](const ExprText& argument) { return mentions(argument, name); });
+  };
+  return std::ranges::any_of(spec.launches, learns) ||
+         std::ranges::any_of(spec.derived,
+                             [&](const Derived& derived) { return mentions(derived.value, name); }) ||
+         std::ranges::any_of(spec.macros, [&](const auto& macro) { return mentions(macro.second, name); });
+}
+
+/// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
+/// leading dimensions is for dense matrices. Needs the arguments.
+void add_implied_constraints(TemplateSpec& spec) {
+  const auto& leading = spec.operation.leading_dimensions;
+  const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
+  if (std::ranges::all_of(leading, is_passed)) return;
+  std::vector<std::string> dense;
+  dense.reserve(leading.size());
+  for (const auto& [name, matrix, columns] : leading) dense.push_back(fmt::format("{} == {}", name, columns));
+  spec.constraints.push_back(
+      {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
 }
 
 /// The arguments of one kernel serve for the reference kernel, too; those of several do not.
@@ -128,8 +171,7 @@ void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
   for (Parameter& parameter : spec.parameters) parameter.values.resize(1);
   if (!values) return;
   for (const auto& [name, value] : read_members(*values, "an object of values")) {
-    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                        [&key = name](const Parameter& known) { return known.name == key; });
+    const auto parameter = std::ranges::find(spec.parameters, name, &Parameter::name);
     if (parameter == spec.parameters.end())
       throw UserError(fmt::format("the template {} has no parameter '{}'", spec.name, name), value.where,
                       "Rename or remove it.");
@@ -260,14 +302,14 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   read_launches(reader, spec, scope);
   std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
     const auto is_array = [&](const WorkspaceArray& other) { return other.name == array.name; };
-    return std::any_of(absent.begin(), absent.end(), is_array) && !is_passed(spec, array.name);
+    return std::ranges::any_of(absent, is_array) && !is_passed(spec, array.name);
   });
   read_constants(reader, spec);
   check_reference_arguments(spec);
   read_compilation(reader, spec, scope, options.allow_outside_paths);
   check_all_passed(spec, spec.launches.size() > 1 ? spec.where : spec.where.at("arguments"));
   add_implied_constraints(spec);
-  reader.finish(operation_remedy(spec.operation));
+  reader.finish(fmt::format("Remove it: the operation {} has its own.", spec.operation.name));
   return spec;
 }
 
