@@ -28,7 +28,7 @@ inline constexpr auto kShared = may("dynamic_shared_bytes", &Launch::dynamic_sha
 inline constexpr std::tuple kLaunch{kGrid, kBlock, kShared};
 /// What belongs to the launch of a manifest that has one.
 inline constexpr std::tuple kOnlyLaunch{kKernel, kTemplateArguments, "launch", kArguments};
-/// The same for a baseline.
+/// What belongs to the launch of a baseline that has one.
 inline constexpr std::tuple kBaselineLaunch{kKernel, kTemplateArguments, kGrid, kBlock, kArguments, kShared};
 inline constexpr auto kLaunches =
     std::tuple_cat(kBaselineLaunch, std::tuple{"programmatic", may("when", &Launch::when)});
