@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "draft/source_facts.h"
 #include "foreign/python_list.h"
-#include "spec/declared_names.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 #include "spec/reader.h"

@@ -1,5 +1,3 @@
-#include "spec/buffer_values.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "base/text.h"
 #include "spec/keys.h"
+#include "spec/operation.h"
 
 namespace tiletune {
 
@@ -16,7 +15,7 @@ struct Shape {
   Distribution distribution;
   std::size_t arguments;
   std::string_view written;
-  /// Of the arguments when none are given; empty: they must be.
+  /// The arguments when none are given; empty: they must be.
   std::array<std::string_view, 2> defaults;
   bool integers;  ///< gives integers for every type
   bool floats;    ///< may fill buffers of floating-point types
@@ -32,8 +31,7 @@ constexpr std::array kShapes{
     Shape{Distribution::offsets, 1, "offsets(total)", {}, true, false}};
 
 const Shape& shape_of(Distribution distribution) {
-  return *std::find_if(kShapes.begin(), kShapes.end(),
-                       [&](const Shape& shape) { return shape.distribution == distribution; });
+  return *std::ranges::find(kShapes, distribution, &Shape::distribution);
 }
 
 std::string known() {
@@ -56,12 +54,6 @@ std::vector<std::string> split_arguments(std::string_view text) {
   return parts;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 void check_type(const Shape& shape, ElementType type, const Where& where) {
   if (is_floating(type) && !shape.floats) {
     throw UserError(fmt::format("{} gives indices, and the buffer is of type {}", shape.written, name(type)),
@@ -78,7 +70,7 @@ void check_type(const Shape& shape, ElementType type, const Where& where) {
 BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
                                 bool allow_outside) {
   if (node.json.get().is_object()) {
-    ObjectReader reader(node, keys::kValues);
+    ObjectReader reader(node, key_names(keys::kValues));
     const JsonNode npy = reader.need("npy", R"(the name of an .npy file; a kernel has a "source")");
     BufferValues values;
     values.npy = FileName{read_string(npy), folder, allow_outside, npy.where};
@@ -91,7 +83,7 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
                 fmt::format("Write \"constant({})\".", node.json.get().dump()));
   const std::string text = read_string(node, "the values of an input, such as \"uniform(-1, 1)\"");
   const std::size_t open = text.find('(');
-  const std::string name(trimmed(std::string_view(text).substr(0, open)));
+  const std::string name(trim(std::string_view(text).substr(0, open)));
   const auto distribution = from_name<Distribution>(name);
   if (!distribution) {
     throw UserError(fmt::format("there are no values '{}'", name), node.where,
@@ -102,11 +94,11 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
   BufferValues values{*distribution, {}, {}, node.where};
   std::vector<std::string> arguments;
   if (open != std::string::npos) {
-    const std::string_view rest = trimmed(std::string_view(text).substr(open));
+    const std::string_view rest = trim(std::string_view(text).substr(open));
     if (rest.back() != ')')
       throw UserError(fmt::format("'{}' does not end with ')'", text), node.where,
                       fmt::format("Write {}.", shape.written));
-    const std::string_view inside = trimmed(rest.substr(1, rest.size() - 2));
+    const std::string_view inside = trim(rest.substr(1, rest.size() - 2));
     if (!inside.empty()) arguments = split_arguments(inside);
   }
   if (arguments.empty() && !shape.defaults[0].empty())
@@ -117,7 +109,7 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
         node.where, fmt::format("Write {}.", shape.written));
   }
   for (const std::string& argument : arguments)
-    values.arguments.push_back({std::string(trimmed(argument)), node.where});
+    values.arguments.push_back({std::string(trim(argument)), node.where});
   return values;
 }
 

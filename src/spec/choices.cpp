@@ -23,7 +23,7 @@ void check_count(std::size_t count, const Where& where) {
   throw UserError(fmt::format("more than {} combinations", kMostParts), where, "Name fewer.");
 }
 
-/// Those of one object; the last name's texts vary fastest.
+/// Lists the combinations of one object; the last name's texts vary fastest.
 std::vector<Combination> combinations_of(const JsonNode& object) {
   std::vector<Combination> combinations{{}};
   for (const auto& [name, node] : read_members(object, "an object of texts or of lists of texts")) {
@@ -54,20 +54,16 @@ std::vector<Combination> read_combinations(const JsonNode& node) {
 /// The number of the choice of that name. Refuses one that `owner` does not have.
 std::size_t number_of(const std::string& name, const Choices& choices, const std::string& owner,
                       const std::string& what, const Where& where) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices) names.push_back(choice.first);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw UserError(fmt::format("{} has no {} '{}'", owner, what, name), where,
-                  fmt::format("Rename or remove it.{}", suggestion(name, names)));
+  return find_known(name, names_of(choices, &Choices::value_type::first), where,
+                    fmt::format("{} has no {} '{}'", owner, what, name));
 }
 
-/// Those of which `offered` has more than one text.
+/// Keeps the choices for which `offered` has more than one text.
 Choices differing(const Choices& choices, const std::vector<Choices>& offered) {
   Choices found;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto differs = [&](const Choices& other) { return other[i] != offered.front()[i]; };
-    if (std::any_of(offered.begin(), offered.end(), differs)) found.push_back(choices[i]);
+    if (std::ranges::any_of(offered, differs)) found.push_back(choices[i]);
   }
   return found;
 }
@@ -99,7 +95,7 @@ std::vector<Choices> read_offered(const std::optional<JsonNode>& node, const std
       const std::size_t i = number_of(name, defaults, "the operation", what, value.where);
       one[i].second = choices[i].values[read_choice(value, choices[i].values)];
     }
-    if (std::find(offered.begin(), offered.end(), one) != offered.end())
+    if (is_among(one, offered))
       throw UserError(fmt::format("{} is offered twice", choices_text(one)), node->where,
                       "Remove one of the two.");
     offered.push_back(std::move(one));
@@ -122,14 +118,11 @@ std::vector<Choices> select_offered(const std::optional<JsonNode>& asked, const 
       wanted.emplace_back(name, read_string(value, "a text"));
     }
     const auto has_all = [&](const Choices& one) {
-      return std::all_of(wanted.begin(), wanted.end(), [&](const auto& choice) {
-        return std::find(one.begin(), one.end(), choice) != one.end();
-      });
+      return std::ranges::all_of(wanted, [&](const auto& choice) { return is_among(choice, one); });
     };
-    const auto found = std::find_if(offered.begin(), offered.end(), has_all);
+    const auto found = std::ranges::find_if(offered, has_all);
     if (settings.empty() && found == offered.end()) refuse(wanted, offered, template_name, where);
-    const bool is_new =
-        found != offered.end() && std::find(selected.begin(), selected.end(), *found) == selected.end();
+    const bool is_new = found != offered.end() && !is_among(*found, selected);
     if (settings.empty() || is_new) selected.push_back(*found);
   }
   return selected;

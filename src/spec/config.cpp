@@ -7,15 +7,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/choices.h"
-#include "spec/configurations.h"
 #include "spec/keys.h"
+#include "spec/lists.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
-#include "spec/policies.h"
 #include "spec/problem.h"
-#include "spec/problem_file.h"
-#include "spec/template.h"
 #include "spec/values.h"
 
 namespace tiletune {
@@ -70,44 +67,29 @@ fs::path find_config(const fs::path& config, const LoadOptions& options) {
     }
   }
   const auto known = known_configs(config, options);
-  std::vector<std::string> names;
-  std::vector<std::string> paths;
-  for (const auto& [name, path] : known) {
-    names.push_back(name);
-    paths.push_back(path);
-  }
+  using Known = std::pair<std::string, std::string>;
+  const auto names = names_of(known, &Known::first);
   fs::path json_file = config.filename();
   if (!json_file.has_extension()) json_file += ".json";
   const auto near = nearest(json_file.string(), names);
-  const auto path_of = [&](const std::string& name) {
-    return paths[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
-  };
-  throw UserError("the config does not exist", Where{config.string(), ""},
-                  "Correct the path." +
-                      (near ? fmt::format(" Did you mean '{}'?", path_of(*near)) : suggestion("", paths)));
-}
-
-std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
-  std::vector<std::string> names;
-  names.reserve(parameters.size());
-  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  return names;
+  throw UserError(
+      "the config does not exist", Where{config.string(), ""},
+      "Correct the path." +
+          (near ? fmt::format(" Did you mean '{}'?", std::ranges::find(known, *near, &Known::first)->second)
+                : suggestion("", names_of(known, &Known::second))));
 }
 
 void narrow_parameters(const JsonNode& node, bool extend, TemplateSpec& spec) {
   for (const auto& [name, values] : read_members(node, "an object of lists of values")) {
-    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                        [&key = name](const Parameter& known) { return known.name == key; });
-    if (parameter == spec.parameters.end()) {
-      throw UserError(fmt::format("the template {} has no parameter '{}'", spec.name, name), values.where,
-                      fmt::format("Rename or remove it.{}", suggestion(name, names_of(spec.parameters))));
-    }
-    parameter->values = read_narrowed_values(values, *parameter, extend);
-    parameter->where = values.where;
+    Parameter& parameter =
+        spec.parameters[find_known(name, names_of(spec.parameters, &Parameter::name), values.where,
+                                   fmt::format("the template {} has no parameter '{}'", spec.name, name))];
+    parameter.values = read_narrowed_values(values, parameter, extend);
+    parameter.where = values.where;
   }
 }
 
-/// Of its folder, not a path.
+/// Reads the name of its folder, not a path.
 std::string read_template_name(const JsonNode& node) {
   const fs::path path = read_string(node, "a template's name");
   if (path.has_parent_path()) {
@@ -145,12 +127,12 @@ class TemplateReader {
     throw last;
   }
 
-  /// Of the templates, each of them once.
+  /// Names each template once.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const Entry& entry : entries_) {
       const std::string& name = entry.template_name();
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (!is_among(name, names)) names.push_back(name);
     }
     return names;
   }
@@ -168,8 +150,7 @@ class TemplateReader {
       const Choices settings = read_settings(node, names);
       bool is_run = false;
       for (Entry& entry : entries_) {
-        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), entry.template_name()) == wanted.end())
-          continue;
+        if (!wanted.empty() && !is_among(entry.template_name(), wanted)) continue;
         for (const Variant& variant : variants_with(entry, settings)) {
           TemplateSpec& spec = variant_of_entry(entry, variant);
           Problem problem = read_problem(node, spec, names);
@@ -192,7 +173,7 @@ class TemplateReader {
     if (has_faults()) return;
     for (const Entry& entry : entries_) {
       const auto runs_none = [](const TemplateSpec& spec) { return spec.problems.empty(); };
-      if (!std::all_of(entry.variants.begin(), entry.variants.end(), runs_none)) continue;
+      if (!std::ranges::all_of(entry.variants, runs_none)) continue;
       throw UserError(fmt::format("the template {} has the types and options of none of the problems",
                                   entry.template_name()),
                       entry.node.where, "Remove it, choose others for it, or add a problem that it can run.");
@@ -211,7 +192,7 @@ class TemplateReader {
     std::vector<std::string> names;
     for (const Entry& entry : entries_) {
       for (const std::string& name : setting_names(entry.offered))
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        if (!is_among(name, names)) names.push_back(name);
     }
     return names;
   }
@@ -238,7 +219,7 @@ class TemplateReader {
   void read(Entry& entry) {
     entry.name = entry.node;
     if (entry.node.json.get().is_object()) {
-      ObjectReader reader(entry.node, keys::kNarrowing);
+      ObjectReader reader(entry.node, key_names(keys::kNarrowing));
       entry.name = reader.need("template", "a template's name");
       entry.types = reader.find("types");
       entry.options = reader.find("options");
@@ -255,14 +236,15 @@ class TemplateReader {
     return spec;
   }
 
-  /// Those of an entry that have the settings of a problem; without settings those that it chooses.
+  /// Lists the variants of an entry that have the settings of a problem; without settings those that it
+  /// chooses.
   static std::vector<Variant> variants_with(const Entry& entry, const Choices& settings) {
     const Operation& offered = entry.offered;
     const auto settings_in = [&](const Choices& choices) {
       Choices own;
       for (const auto& setting : settings) {
         const auto is_it = [&](const auto& choice) { return choice.first == setting.first; };
-        if (std::any_of(choices.begin(), choices.end(), is_it)) own.push_back(setting);
+        if (std::ranges::any_of(choices, is_it)) own.push_back(setting);
       }
       return own;
     };
@@ -284,7 +266,7 @@ class TemplateReader {
   /// It is read where no problem before has asked for it.
   TemplateSpec& variant_of_entry(Entry& entry, const Variant& variant) {
     const auto is_it = [&](const TemplateSpec& spec) { return variant_of(spec.operation) == variant; };
-    const auto known = std::find_if(entry.variants.begin(), entry.variants.end(), is_it);
+    const auto known = std::ranges::find_if(entry.variants, is_it);
     if (known != entry.variants.end()) return *known;
     add(entry, read_variant(entry, variant));
     return entry.variants.back();
@@ -303,7 +285,7 @@ class TemplateReader {
 
   static void narrow(const JsonNode& node, TemplateSpec& spec) {
     if (!node.json.get().is_object()) return;
-    ObjectReader reader(node, keys::kNarrowing);
+    ObjectReader reader(node, key_names(keys::kNarrowing));
     const auto extend = reader.find("extend");
     const bool may_extend = extend && read_boolean(*extend);
     if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
@@ -330,8 +312,7 @@ class TemplateReader {
       for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options}) {
         for (const Choices& choices : *offered) {
           for (const auto& [choice, text] : choices)
-            if (choice == name && std::find(texts.begin(), texts.end(), text) == texts.end())
-              texts.push_back(text);
+            if (choice == name && !is_among(text, texts)) texts.push_back(text);
         }
       }
     }
@@ -345,7 +326,7 @@ class TemplateReader {
     const auto is_same = [&](const TemplateSpec& other) {
       return other.name == spec.name && variant_of(other.operation) == variant;
     };
-    const auto same = std::find_if(known.begin(), known.end(), is_same);
+    const auto same = std::ranges::find_if(known, is_same);
     if (same == known.end()) return;
     throw UserError(fmt::format("the template {} is listed twice", spec.label()), where,
                     "Remove one of the two, or choose other types or options for it.");
@@ -384,16 +365,19 @@ class TemplateReader {
 void apply_scalars(const JsonNode& node, std::vector<TemplateSpec>& specs) {
   for (const auto& [name, value_node] : read_members(node, "an object of numbers")) {
     const double value = read_number(value_node);
-    bool is_known = false;
     std::vector<std::string> known;
     for (TemplateSpec& spec : specs) {
-      is_known = set_scalar(spec, name, value) || is_known;
+      set_scalar(spec, name, value);
       for (const auto& scalar : spec.operation.scalars) known.push_back(scalar.first);
     }
-    if (is_known) continue;
-    throw UserError(fmt::format("no template has a scalar '{}'", name), value_node.where,
-                    fmt::format("Rename or remove it.{}", suggestion(name, known)));
+    find_known(name, known, value_node.where, fmt::format("no template has a scalar '{}'", name));
   }
+}
+
+std::size_t find_template_named(const std::string& name, const std::vector<std::string>& known,
+                                const Where& where) {
+  return find_known(name, known, where, fmt::format("the config has no template '{}'", name),
+                    "Name one that it lists.");
 }
 
 void check_wanted(const std::vector<std::string>& known, const std::vector<std::string>& wanted) {
@@ -403,22 +387,19 @@ void check_wanted(const std::vector<std::string>& known, const std::vector<std::
       throw UserError(fmt::format("the template '{}' is named twice", name), Where{"--template", ""},
                       "Remove one of the two.");
     }
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw UserError(fmt::format("the config has no template '{}'", name), Where{"--template", ""},
-                    fmt::format("Name one that it lists.{}", suggestion(name, known)));
+    find_template_named(name, known, Where{"--template", ""});
   }
 }
 
 /// Leaves the templates wanted, where some are, that run a problem, and the problems that one of them runs.
 void keep_wanted(TuneSpec& spec, const std::vector<std::string>& wanted) {
   std::erase_if(spec.templates, [&](const TemplateSpec& kernel) {
-    const bool is_wanted =
-        wanted.empty() || std::find(wanted.begin(), wanted.end(), kernel.name) != wanted.end();
+    const bool is_wanted = wanted.empty() || is_among(kernel.name, wanted);
     return !is_wanted || kernel.problems.empty();
   });
   std::erase_if(spec.problems, [&](const Problem& problem) {
-    return std::none_of(spec.templates.begin(), spec.templates.end(),
-                        [&](const TemplateSpec& kernel) { return kernel.runs(problem); });
+    return std::ranges::none_of(spec.templates,
+                                [&](const TemplateSpec& kernel) { return kernel.runs(problem); });
   });
 }
 
@@ -432,15 +413,23 @@ Baseline read_baseline(const std::optional<JsonNode>& node, const TemplateSpec& 
                   node->where, "Write \"none\" or remove the key.");
 }
 
+StrategySpec read_strategy(const JsonNode& node) {
+  ObjectReader reader(node, key_names(keys::kStrategy));
+  StrategySpec strategy;
+  if (const auto name = reader.find("name")) {
+    strategy.name = read_string(*name);
+    strategy.where = name->where;
+  }
+  reader.read(keys::kStrategy, strategy);
+  reader.finish();
+  return strategy;
+}
+
 void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("strategy")) spec.strategy = read_strategy(*node);
-  if (const auto node = reader.find("budget")) spec.budget = read_budget(*node);
-  if (const auto node = reader.find("measure")) spec.measure = read_measure(*node);
-  if (const auto node = reader.find("compile")) spec.compile = read_compile(*node);
-  if (const auto node = reader.find("limits")) spec.limits = read_limits(*node);
+  reader.read(keys::kPolicies, spec);
   spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front());
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
-  if (const auto node = reader.find("view")) spec.view = read_enum<View>(*node);
 }
 
 /// The database holds them with the config; whoever shows a ladder reads them there.
@@ -448,20 +437,15 @@ void check_steps(const JsonNode& list, const TuneSpec& spec) {
   if (spec.view != View::ladder)
     throw UserError("steps are those of a ladder", list.where, R"(Remove them, or add "view": "ladder".)");
   for (const JsonNode& node : read_list(list, "steps")) {
-    ObjectReader reader(node, keys::kStep);
+    ObjectReader reader(node, key_names(keys::kStep));
     read_string(reader.need("name", "what the step is called"));
     const JsonNode of = reader.need("template", "one of the config's templates");
     const std::string name = read_template_name(of);
-    std::vector<std::string> known;
-    for (const TemplateSpec& kernel : spec.templates) known.push_back(kernel.name);
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end())
-      throw UserError(fmt::format("the config has no template '{}'", name), of.where,
-                      fmt::format("Name one that it lists.{}", suggestion(name, known)));
+    TemplateSpec narrowed =
+        spec.templates[find_template_named(name, names_of(spec.templates, &TemplateSpec::name), of.where)];
     if (const auto parameters = reader.find("parameters")) {
       for (const auto& [key, values] : read_members(*parameters, "an object of lists of values"))
         read_list(values, "values");
-      TemplateSpec narrowed = spec.templates[static_cast<std::size_t>(found - known.begin())];
       narrow_parameters(*parameters, false, narrowed);
     }
     reader.finish();
@@ -487,8 +471,7 @@ std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templ
   return templates.read_problems(nodes, options.templates, Repeated::refused);
 }
 
-/// `folders` are searched for templates, in this order.
-/// A template's manifest in the place of a config.
+/// Refuses a template's manifest in the place of a config.
 void refuse_manifest(const nlohmann::ordered_json& json, const fs::path& file) {
   if (!json.is_object() || json.contains("templates") || !json.contains("kernel") || !json.contains("launch"))
     return;
@@ -498,6 +481,7 @@ void refuse_manifest(const nlohmann::ordered_json& json, const fs::path& file) {
                   file.parent_path().filename().string()));
 }
 
+/// `folders` are searched for templates, in this order.
 TuneSpec read_config(std::string text, const fs::path& file, const fs::path& folder,
                      std::vector<fs::path> folders, const LoadOptions& options) {
   TuneSpec spec;
@@ -522,7 +506,7 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
     }
   }
   refuse_manifest(json, file);
-  ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
+  ObjectReader reader({json, {file.string(), ""}}, key_names(keys::kConfig));
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");
   spec.name = name ? read_string(*name) : file.stem().string();

@@ -24,7 +24,7 @@ struct LoadOptions {
   bool allow_outside_paths = false;
   /// Replaces the config's problems when not empty ("4096x4096x4096", "4096", "4096,layout=nt").
   std::vector<std::string> problems;
-  /// The same from a file (spec/problem_file.h), in which problems may be repeated. Not together with
+  /// The same from a file (spec/lists.h), in which problems may be repeated. Not together with
   /// `problems`.
   std::filesystem::path problem_file;
   /// Keeps only these templates when not empty; unknown names are errors.

@@ -17,6 +17,7 @@
 #include "base/folder.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "spec/reader.h"
 
 namespace tiletune {
 
@@ -138,13 +139,6 @@ std::string shape_text(const NpyHeader& header) {
   return sizes.empty() ? "of a single number" : "of the shape " + join(sizes, " x ");
 }
 
-std::string names_of(const std::vector<ElementType>& types) {
-  std::vector<std::string> names;
-  names.reserve(types.size());
-  for (const ElementType type : types) names.emplace_back(name(type));
-  return join(names, " or ");
-}
-
 FileVersion version_of(const struct stat& status) {
   constexpr std::int64_t kNanosecondsPerSecond = 1000000000;
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
@@ -226,11 +220,10 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
   try {
     const auto [beginning, version] = beginning_of(file);
     const NpyHeader header = parse_npy_header(beginning);
-    const auto type =
-        std::find_if(types.begin(), types.end(), [&](ElementType each) { return holds(header, each); });
+    const auto type = std::ranges::find_if(types, [&](ElementType each) { return holds(header, each); });
     if (type == types.end()) {
       fail(fmt::format("it holds numbers of NumPy's type {}, not {} ({})", printable(header.type),
-                       names_of(types), npy_type(types.front())),
+                       join(names_of(types, name<ElementType>), " or "), npy_type(types.front())),
            "Convert it with astype() before numpy.save().");
     }
     if (header.is_column_major && header.shape.size() > 1)

@@ -6,18 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <span>
 
 #include "base/file.h"
-#include "base/identifier.h"
 #include "base/text.h"
-#include "spec/arguments.h"
-#include "spec/buffer_values.h"
 #include "spec/choices.h"
 #include "spec/keys.h"
+#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/paths.h"
-#include "spec/policies.h"
 
 namespace tiletune {
 
@@ -45,7 +41,7 @@ std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const cha
     Allowed& choice = choices.emplace_back(Allowed{name, {}});
     for (const JsonNode& element : read_list(list, "texts")) {
       std::string value = read_string(element);
-      if (std::find(choice.values.begin(), choice.values.end(), value) != choice.values.end())
+      if (is_among(value, choice.values))
         throw UserError(fmt::format("the value '{}' is listed twice", value), element.where,
                         "Remove one of the two.");
       choice.values.push_back(std::move(value));
@@ -66,11 +62,8 @@ class OperationReader {
     read_types(operation, scope);
     read_options(operation, scope);
     read_buffers(operation, scope);
-    operation.flops =
-        read_expression(members_.need("flops", "an expression for the operations of one launch"));
-    operation.bytes =
-        read_expression(members_.need("bytes", "an expression for the bytes one launch must move"));
-    if (!is_old()) read_limits(operation);
+    members_.read(keys::kWork, operation);
+    if (!is_old()) read_accuracy(operation);
     read_reference(operation, scope);
     if (!is_old()) read_baselines(operation, scope);
   }
@@ -82,7 +75,7 @@ class OperationReader {
       operation.dimensions.push_back(read_identifier(node));
       scope.declare(operation.dimensions.back(), "a dimension", node.where);
     }
-    if (const auto gpus = is_old() ? std::nullopt : members_.find("gpus")) {
+    if (const auto gpus = find_new("gpus")) {
       operation.gpus = read_expression(*gpus);
       for (const char* name : {kRank, kPeer}) scope.declare(name, "the number of a GPU", gpus->where);
     }
@@ -97,11 +90,9 @@ class OperationReader {
 
   void read_types(Operation& operation, DeclaredNames& scope) {
     std::vector<Allowed> choices{{kAccumulator, spellings<ElementType>()}};
-    std::rotate(choices[0].values.begin(),
-                std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
+    std::rotate(choices[0].values.begin(), std::ranges::find(choices[0].values, "f32"),
                 choices[0].values.end());
-    std::optional<JsonNode> declared;
-    if (!is_old()) declared = members_.find("types");
+    const auto declared = find_new("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
       for (const Allowed& choice : choices) check_types(choice, declared->where.at(choice.name));
@@ -139,18 +130,12 @@ class OperationReader {
     }
   }
 
-  std::vector<std::string> option_names() const {
-    std::vector<std::string> names;
-    for (const Allowed& allowed : allowed_options_) names.push_back(allowed.name);
-    return names;
-  }
-
   /// Options that were added when there were rows already, which stay those of the defaults.
   std::set<std::string> read_unstated_defaults() {
     std::set<std::string> unstated;
     const auto list = members_.find("unstated_defaults");
     if (!list) return unstated;
-    const std::vector<std::string> names = option_names();
+    const auto names = names_of(allowed_options_, &Allowed::name);
     for (const JsonNode& node : read_list(*list, "names of options"))
       unstated.insert(names[read_choice(node, names)]);
     return unstated;
@@ -160,12 +145,8 @@ class OperationReader {
   bool has_options(const JsonNode& node, const Operation& operation) const {
     bool has_all = true;
     for (const auto& [name, list] : read_members(node, "an object of lists of texts")) {
-      const std::vector<std::string> names = option_names();
-      const auto place = std::find(names.begin(), names.end(), name);
-      if (place == names.end())
-        throw UserError(fmt::format("the operation has no option '{}'", name), list.where,
-                        fmt::format("Rename or remove it.{}", suggestion(name, names)));
-      const auto i = static_cast<std::size_t>(place - names.begin());
+      const std::size_t i = find_known(name, names_of(allowed_options_, &Allowed::name), list.where,
+                                       fmt::format("the operation has no option '{}'", name));
       bool has_one = false;
       for (const JsonNode& value : read_list(list, "texts")) {
         const std::size_t number = read_choice(value, allowed_options_[i].values);
@@ -185,39 +166,34 @@ class OperationReader {
       names.declare(buffer.name, "a buffer", element.where.at("name"));
       (is_present ? operation.buffers : operation.absent).push_back(std::move(buffer));
     }
-    if (!is_old()) read_input_kernels(list, operation, scope);
+    read_input_kernels(list, operation, scope);
     const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
-    if (std::any_of(operation.buffers.begin(), operation.buffers.end(), is_output)) return;
+    if (std::ranges::any_of(operation.buffers, is_output)) return;
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
   }
 
   /// `is_present` is cleared where this variant has no such buffer.
   Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope,
                      bool& is_present) const {
-    ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
+    if (is_old()) ObjectReader(node, key_names(keys::kBuffer));
+    ObjectReader reader(node, key_names(keys::kOperationBuffer));
     Buffer buffer;
-    buffer.name = read_identifier(reader.need("name", "the buffer's name"));
-    buffer.type = read_element_type(reader.need("type", R"(an element type such as "f32")"), operation);
-    const auto rows = is_old() ? std::nullopt : reader.find("rows");
-    if (rows) {
+    reader.read(keys::kOperationBuffer, buffer, operation);
+    if (const auto rows = reader.find("rows"))
       read_matrix(*rows, reader, buffer, operation, scope);
-    } else {
+    else
       buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
-    }
-    buffer.role = read_enum<BufferRole>(reader.need("role", R"("in", "out" or "inout")"));
-    if (buffer.role == BufferRole::inout && !is_old()) {
+    if (buffer.role == BufferRole::inout) {
       if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
     }
-    if (const auto values = is_old() ? std::nullopt : reader.find("values")) {
+    if (const auto values = reader.find("values")) {
       if (buffer.role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is written only, and has values", buffer.name),
                         values->where, R"(Remove "values", or give it the role "in" or "inout".)");
       buffer.values = read_values(*values, buffer.type);
     }
-    if (const auto only = is_old() ? std::nullopt : reader.find("only"))
-      is_present = has_options(*only, operation);
-    if (const auto layout = is_old() ? std::nullopt : reader.find("layout"))
-      buffer.layout = read_layout(*layout, buffer, operation);
+    if (const auto only = reader.find("only")) is_present = has_options(*only, operation);
+    if (const auto layout = reader.find("layout")) buffer.layout = read_layout(*layout, buffer, operation);
     reader.finish();
     return buffer;
   }
@@ -251,10 +227,10 @@ class OperationReader {
   /// Once all buffers are known: such a kernel may read one that follows its own.
   void read_input_kernels(const JsonNode& buffers, Operation& operation, const DeclaredNames& scope) const {
     for (const JsonNode& node : read_list(buffers, "buffers")) {
-      ObjectReader buffer(node, keys::kOperationBuffer);
+      ObjectReader buffer(node, key_names(keys::kOperationBuffer));
       const auto values = buffer.find("values");
       if (!values || !is_kernel(*values)) continue;
-      ObjectReader reader(*values, keys::kValues);
+      ObjectReader reader(*values, key_names(keys::kValues));
       OperationKernel kernel = read_kernel(reader);
       kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
       const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
@@ -272,8 +248,7 @@ class OperationReader {
       const Argument& argument = kernel.launch.arguments[i];
       if (argument.kind == Argument::Kind::scalar) continue;
       is_passed = is_passed || argument.name == kernel.input;
-      const auto buffer = std::find_if(buffers.begin(), buffers.end(),
-                                       [&](const Buffer& one) { return one.name == argument.name; });
+      const auto buffer = std::ranges::find(buffers, argument.name, &Buffer::name);
       if (buffer->role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is an output, which holds nothing yet", argument.name),
                         where.at(i), "Pass inputs alone.");
@@ -296,7 +271,7 @@ class OperationReader {
     if (const auto node = reader.find("pitch")) {
       const std::string name = read_identifier(*node);
       const auto& known = operation.dimensions;
-      if (std::find(known.begin(), known.end(), buffer.columns.text) == known.end()) {
+      if (!is_among(buffer.columns.text, known)) {
         throw UserError(fmt::format("the rows of a matrix with a pitch have {} elements, not a dimension",
                                     buffer.columns.text),
                         columns.where, fmt::format("Name one of the dimensions {}.", join(known, ", ")));
@@ -310,16 +285,12 @@ class OperationReader {
         rows.where};
   }
 
-  void read_limits(Operation& operation) {
-    operation.accumulation = read_expression(members_.need(
-        "accumulation", "an expression for the terms that are added up for one element of an output"));
+  void read_accuracy(Operation& operation) {
+    members_.read(keys::kAccuracy, operation);
     if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node, operation);
-    operation.bound =
-        read_enum<Ceiling>(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"));
-    if (const auto node = members_.find("tolerance")) operation.tolerance = read_tolerance(*node);
   }
 
-  /// Of the inputs' types; the fewest count.
+  /// Takes the fewest bits that the types of the inputs have.
   static void read_accumulation_bits(const JsonNode& node, Operation& operation) {
     for (const auto& [name, bits] : read_members(node, "an object of bits by element type")) {
       const auto type = from_name<ElementType>(name);
@@ -345,7 +316,7 @@ class OperationReader {
       }
       if (operation.baseline_library)
         throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
-      ObjectReader reader(baseline, keys::kLibrary);
+      ObjectReader reader(baseline, key_names(keys::kLibrary));
       operation.baseline_library =
           read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
       reader.finish();
@@ -363,18 +334,15 @@ class OperationReader {
     }
     if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
       return place_.take_reference(node, operation);
-    ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
-    const auto library = is_old() ? std::nullopt : reader.find("library");
-    const auto npy = is_old() ? std::nullopt : reader.find("npy");
-    const auto python = is_old() ? std::nullopt : reader.find("python");
-    const auto consensus = is_old() ? std::nullopt : reader.find("consensus");
-    if (library)
+    if (is_old()) ObjectReader(node, key_names(keys::kReference));
+    ObjectReader reader(node, key_names(keys::kOperationReference));
+    if (const auto library = reader.find("library"))
       operation.reference_library = read_library(*library, operation);
-    else if (npy)
+    else if (const auto npy = reader.find("npy"))
       operation.expected = read_expected(*npy, operation);
-    else if (python)
+    else if (const auto python = reader.find("python"))
       operation.python = read_python(*python, reader, operation);
-    else if (consensus)
+    else if (const auto consensus = reader.find("consensus"))
       operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
       operation.reference = read_reference_kernel(reader, operation, scope);
@@ -402,8 +370,7 @@ class OperationReader {
     PythonReference python;
     python.folder = folder_;
     python.source = resolve_file(file, folder_, place_.allow_outside_paths);
-    python.function = read_identifier(reader.need("function", "the name of a function in the file"));
-    if (const auto timeout = reader.find("timeout_s")) python.timeout_s = read_number(*timeout, kTimeout);
+    reader.read(keys::kPython, python);
     python.where = file.where;
     return python;
   }
@@ -416,29 +383,29 @@ class OperationReader {
       if (buffer.role != BufferRole::in) outputs.push_back(buffer.name);
     const std::string files = "an object of names of .npy files, one for each output";
     for (const auto& [name, file] : read_members(node, files)) {
-      if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
-        throw UserError(fmt::format("'{}' is not an output", name), file.where,
-                        fmt::format("Name {}.{}", join(outputs, ", "), suggestion(name, outputs)));
+      find_known(name, outputs, file.where, fmt::format("'{}' is not an output", name),
+                 fmt::format("Name {}.", join(outputs, ", ")));
       ExpectedArray& array = expected.emplace_back(ExpectedArray{name, {}});
       if (!file.json.get().is_null())
         array.npy = FileName{read_string(file, "the name of an .npy file, or null"), folder_,
                              place_.allow_outside_paths, file.where};
     }
     const auto is_stated = [&](const std::string& output) {
-      return std::any_of(expected.begin(), expected.end(),
-                         [&](const ExpectedArray& array) { return array.buffer == output; });
+      return std::ranges::any_of(expected,
+                                 [&](const ExpectedArray& array) { return array.buffer == output; });
     };
-    const auto missing = std::find_if_not(outputs.begin(), outputs.end(), is_stated);
+    const auto missing = std::ranges::find_if_not(outputs, is_stated);
     if (missing != outputs.end())
       throw UserError(fmt::format("there is no file for the output '{}'", *missing), node.where,
                       R"(Name one, or write null for an output that is not to be compared.)");
-    if (std::none_of(expected.begin(), expected.end(), [](const ExpectedArray& array) { return array.npy; }))
+    if (std::ranges::none_of(expected, [](const ExpectedArray& array) { return array.npy.has_value(); }))
       throw UserError("no output is compared", node.where,
                       R"(Name a file for one, or write "reference": "none".)");
     return expected;
   }
 
-  /// Of a kernel of the operation's own, which runs on one GPU and has the whole of every buffer.
+  /// Reads the arguments of a kernel of the operation's own, which runs on one GPU and has the whole of every
+  /// buffer.
   static std::vector<Argument> read_own_arguments(const JsonNode& node, const Operation& operation,
                                                   const DeclaredNames& scope) {
     std::vector<Argument> arguments = read_arguments(node, {operation, {}}, scope);
@@ -451,16 +418,13 @@ class OperationReader {
     return arguments;
   }
 
-  /// But for its arguments.
+  /// Reads all but its arguments.
   OperationKernel read_kernel(ObjectReader& reader) const {
     OperationKernel kernel;
     kernel.folder = folder_;
     kernel.source =
         resolve_file(reader.need("source", "the kernel's file"), folder_, place_.allow_outside_paths);
-    kernel.launch.kernel = read_qualified_name(reader.need("kernel", "the kernel's function name"));
-    kernel.launch.grid =
-        read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-    kernel.launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    reader.read(keys::kOwnKernel, kernel.launch);
     return kernel;
   }
 
@@ -469,12 +433,12 @@ class OperationReader {
     OperationKernel reference = read_kernel(reader);
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
-    const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
-    if (arguments) reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
+    if (const auto arguments = reader.find("arguments"))
+      reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
     return reference;
   }
 
-  /// Of A, B and C, where a library computes with several GPUs.
+  /// How A, B and C are divided where a library computes with several GPUs.
   static std::vector<BufferLayout> layouts_of(LibraryOperation library) {
     using enum BufferLayout;
     if (library == LibraryOperation::all_gather_gemm) return {rows, columns, columns};
@@ -512,9 +476,8 @@ class OperationReader {
     if (is_batched) dimensions.insert(dimensions.begin(), "batch");
     const auto matrices = is_batched ? std::vector<std::string>{"A K", "B N", "C N"}
                                      : std::vector<std::string>{"A lda", "B ldb", "C ldc"};
-    std::vector<std::string> scalars;
+    const auto scalars = names_of(operation.scalars, &std::pair<std::string, double>::first);
     std::vector<std::string> buffers;
-    for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);
     for (const Buffer& buffer : operation.buffers)
       if (buffer.name != kBias) buffers.push_back(buffer.name + " " + buffer.pitch.text);
     const bool fits = operation.dimensions == dimensions &&
@@ -522,7 +485,7 @@ class OperationReader {
     const auto is_unknown = [](const Buffer& buffer) {
       return !is_floating(buffer.type) && buffer.type != ElementType::i8 && buffer.type != ElementType::i32;
     };
-    const auto unknown = std::find_if(operation.buffers.begin(), operation.buffers.end(), is_unknown);
+    const auto unknown = std::ranges::find_if(operation.buffers, is_unknown);
     if (unknown != operation.buffers.end())
       throw UserError(
           fmt::format("the library {} multiplies no {} matrices", name(library), name(unknown->type)),
@@ -535,10 +498,9 @@ class OperationReader {
                     is_batched ? "without pitches" : "with the pitches lda, ldb, ldc"));
   }
 
-  using Keys = std::span<const std::string_view>;
-
   /// A manifest of version 0.1 has none of what came later.
   bool is_old() const { return form_ == Form::manifest; }
+  std::optional<JsonNode> find_new(const char* key) { return is_old() ? std::nullopt : members_.find(key); }
 
   Form form_;
   ObjectReader& members_;
@@ -565,7 +527,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
   const Folder folder = find_operation(operation.name, place.folders, place.allow_outside_paths, name.where);
   const std::filesystem::path file = folder.path() / kOperationName;
   const auto json = parse_json(folder.read(kOperationName, kLargestJson), file.string());
-  ObjectReader members({json, {file.string(), ""}}, keys::kOperation);
+  ObjectReader members({json, {file.string(), ""}}, key_names(keys::kOperation));
   if (const auto schema = members.find("$schema")) read_string(*schema);
   const JsonNode written = members.need("name", "the name of the operation's folder");
   if (read_identifier(written) != operation.name) {
@@ -583,7 +545,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
 Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, const OperationPlace& place,
                                 DeclaredNames& scope) {
   Operation operation;
-  ObjectReader members(node, keys::kOperation);
+  ObjectReader members(node, key_names(keys::kOperation));
   const auto name = members.find("name");
   operation.name = name ? read_identifier(*name) : place.template_name;
   if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
@@ -591,39 +553,6 @@ Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, co
   members.finish();
   operation.definition = definition_of(node.json.get());
   return operation;
-}
-
-bool mentions(const ExprText& expression, const std::string& name) {
-  const std::string& text = expression.text;
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool starts_word = at == 0 || !is_identifier_part(text[at - 1]);
-    if (starts_word && (end == text.size() || !is_identifier_part(text[end]))) return true;
-  }
-  return false;
-}
-
-/// Whether the kernel learns the value of a name, at run time or when it is compiled.
-bool passes(const Argument& argument, const std::string& name) {
-  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
-  return mentions(argument.value, name) ||
-         (argument.tensor_map &&
-          std::any_of(argument.tensor_map->pitches.begin(), argument.tensor_map->pitches.end(), mentioned));
-}
-
-/// A derived value is taken for one that the kernel learns.
-bool passes(const TemplateSpec& spec, const std::string& name) {
-  const auto learns = [&](const Launch& launch) {
-    return std::any_of(launch.arguments.begin(), launch.arguments.end(),
-                       [&](const Argument& argument) { return passes(argument, name); }) ||
-           std::any_of(launch.template_arguments.begin(), launch.template_arguments.end(),
-                       [&](const ExprText& argument) { return mentions(argument, name); });
-  };
-  return std::any_of(spec.launches.begin(), spec.launches.end(), learns) ||
-         std::any_of(spec.derived.begin(), spec.derived.end(),
-                     [&](const Derived& derived) { return mentions(derived.value, name); }) ||
-         std::any_of(spec.macros.begin(), spec.macros.end(),
-                     [&](const auto& macro) { return mentions(macro.second, name); });
 }
 
 }  // namespace
@@ -640,21 +569,6 @@ Operation read_operation(ObjectReader& manifest, const OperationPlace& place, De
   return operation;
 }
 
-void add_implied_constraints(TemplateSpec& spec) {
-  const auto& leading = spec.operation.leading_dimensions;
-  const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
-  if (std::all_of(leading.begin(), leading.end(), is_passed)) return;
-  std::vector<std::string> dense;
-  dense.reserve(leading.size());
-  for (const auto& [name, matrix, columns] : leading) dense.push_back(fmt::format("{} == {}", name, columns));
-  spec.constraints.push_back(
-      {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
-}
-
-std::string operation_remedy(const Operation& operation) {
-  return fmt::format("Remove it: the operation {} has its own.", operation.name);
-}
-
 Variant variant_of(const Operation& operation) {
   Variant variant;
   for (const auto& [variable, type] : operation.types) variant.types.emplace_back(variable, name(type));
@@ -662,15 +576,11 @@ Variant variant_of(const Operation& operation) {
   return variant;
 }
 
-bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {
-  auto& scalars = spec.operation.scalars;
-  const auto found =
-      std::find_if(scalars.begin(), scalars.end(), [&](const auto& scalar) { return scalar.first == name; });
-  if (found == scalars.end()) return false;
-  found->second = value;
+void set_scalar(TemplateSpec& spec, const std::string& name, double value) {
+  for (auto& [scalar, stated] : spec.operation.scalars)
+    if (scalar == name) stated = value;
   for (TemplateSpec& baseline : spec.baselines) set_scalar(baseline, name, value);
   for (TemplateSpec& reference : spec.reference) set_scalar(reference, name, value);
-  return true;
 }
 
 }  // namespace tiletune

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "spec/declared_names.h"
+#include "base/folder.h"
+#include "spec/load.h"
 #include "spec/reader.h"
 #include "spec/tune_spec.h"
 
@@ -23,7 +24,7 @@ struct OperationPlace {
   std::function<void(const JsonNode& baseline, const Operation& operation, const DeclaredNames& scope,
                      const std::filesystem::path& operation_folder)>
       take_baseline;
-  /// The same of an operation's reference that is a template.
+  /// Takes an operation's reference that is a template.
   std::function<void(const JsonNode& node, const Operation& operation)> take_reference;
 };
 
@@ -32,18 +33,22 @@ struct OperationPlace {
 /// first of each, and declares what expressions may name in `scope`. Throws UserError.
 Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope);
 
-/// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
-/// leading dimensions is for dense matrices. Needs the arguments.
-void add_implied_constraints(TemplateSpec& spec);
+/// "randint(0, columns)" or "permutation": a distribution with expressions for its arguments; or an object
+/// that names an .npy file beneath `folder`. `type` is the buffer's. Throws UserError.
+BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
+                                bool allow_outside);
 
-/// What to do about a key of an operation's object that stands in the manifest itself.
-std::string operation_remedy(const Operation& operation);
+/// Reads and validates the manifest of that name in a template's folder, like load_template() of spec/load.h.
+TemplateSpec load_template(const Folder& folder, const std::filesystem::path& manifest_name,
+                           const LoadOptions& options, const Variant* variant = nullptr);
+
+/// A list of constraints, of a manifest or a config.
+std::vector<Constraint> read_constraints(const JsonNode& node);
 
 /// The types and options that an operation is read with.
 Variant variant_of(const Operation& operation);
 
-/// Replaces the value of a scalar of the operation, also for its baselines and its reference. False when it
-/// has no such scalar.
-bool set_scalar(TemplateSpec& spec, const std::string& name, double value);
+/// Replaces the value of a scalar, where the operation has it, also for its baselines and its reference.
+void set_scalar(TemplateSpec& spec, const std::string& name, double value);
 
 }  // namespace tiletune

@@ -135,14 +135,7 @@ Folder find_template(const std::string& name, const std::vector<fs::path>& folde
 }
 
 std::vector<std::string> operation_names(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder / "operations", error)) {
-    if (fs::is_regular_file(entry.path() / kOperationName, error))
-      names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return names_of({"operation", "operations", kOperationName}, {folder});
 }
 
 Folder find_operation(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,

@@ -18,7 +18,7 @@ std::filesystem::path folder_of(const std::filesystem::path& file);
 /// allowed.
 std::filesystem::path resolve_file(const JsonNode& node, const std::filesystem::path& folder,
                                    bool allow_outside);
-/// The same of a name in which every "{NAME}" was replaced by the value of a dimension.
+/// Resolves a name in which every "{NAME}" was replaced by the value of a dimension.
 std::filesystem::path resolve_file(const FileName& file, const std::string& text);
 
 /// The same for a folder.

@@ -75,22 +75,6 @@ Problem read_named_problem(const JsonNode& node, const TemplateSpec& kernel,
   return problem;
 }
 
-class DistinctProblems {
- public:
-  void add(Problem problem, const Where& where) {
-    std::string label = problem.label();
-    if (labels_.contains(label))
-      throw UserError(fmt::format("the problem {} is listed twice", label), where, "Remove one of the two.");
-    labels_.insert(std::move(label));
-    problems.push_back(std::move(problem));
-  }
-
-  std::vector<Problem> problems;
-
- private:
-  std::set<std::string> labels_;
-};
-
 Problem parse_sizes(const std::string& sizes, const std::string& text,
                     const std::vector<std::string>& dimensions, const Where& where) {
   const auto parts = split(sizes, 'x');
@@ -112,7 +96,7 @@ Problem parse_sizes(const std::string& sizes, const std::string& text,
 void add_named(Choices& named, const std::string& name, const std::string& value, const std::string& text,
                const Where& where) {
   const auto is_named = [&](const auto& entry) { return entry.first == name; };
-  if (std::any_of(named.begin(), named.end(), is_named)) {
+  if (std::ranges::any_of(named, is_named)) {
     throw UserError(fmt::format("the problem '{}' has {} twice", text, name), where,
                     "Remove one of the two.");
   }
@@ -125,7 +109,7 @@ Choices parse_named(const std::vector<std::string>& words, const std::string& te
   Choices named;
   for (const std::string& word : words) {
     const auto parts = split(word, '=');
-    const bool is_known = std::find(known.begin(), known.end(), parts.front()) != known.end();
+    const bool is_known = is_among(parts.front(), known);
     if (parts.size() != 2 || !is_known) {
       const bool is_size = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
       throw UserError(
@@ -184,20 +168,17 @@ std::optional<std::vector<std::string>> written_sizes(const std::string& text) {
     if (parts.size() != 2 || !is_identifier(parts.front())) return std::nullopt;
     sizes.push_back(parts.back());
   }
-  return std::all_of(sizes.begin(), sizes.end(), is_integer) ? std::optional(sizes) : std::nullopt;
+  return std::ranges::all_of(sizes, is_integer) ? std::optional(sizes) : std::nullopt;
 }
 
 std::vector<std::string> setting_names(const Operation& operation) {
-  std::vector<std::string> names;
-  for (const auto& type : operation.types) names.push_back(type.first);
+  auto names = names_of(operation.types, &std::pair<std::string, ElementType>::first);
   for (const auto& option : operation.options) names.push_back(option.first);
   return names;
 }
 
 Choices read_settings(const JsonNode& problem, const std::vector<std::string>& names) {
-  const auto is_setting = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto is_setting = [&](const std::string& name) { return is_among(name, names); };
   Choices settings;
   if (problem.json.get().is_object()) {
     for (const auto& [name, value] : read_members(problem, "an object"))
@@ -218,8 +199,7 @@ Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const
   std::vector<std::string> words = problem_words(text);
   Problem problem = parse_sizes(words.front(), text, kernel.operation.dimensions, where);
   words.erase(words.begin());
-  std::vector<std::string> known;
-  for (const auto& leading : kernel.operation.leading_dimensions) known.push_back(leading.name);
+  auto known = names_of(kernel.operation.leading_dimensions, &LeadingDimension::name);
   known.insert(known.end(), settings.begin(), settings.end());
   const Choices named = parse_named(words, text, known, where);
   for (const LeadingDimension& leading : kernel.operation.leading_dimensions) {
@@ -246,15 +226,20 @@ Problem read_problem(const JsonNode& node, const TemplateSpec& kernel,
 
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,
                                     const Where& where) {
-  DistinctProblems distinct;
-  for (const auto& text : texts) distinct.add(parse_problem(text, kernel, where), where);
-  return std::move(distinct.problems);
+  std::vector<Problem> problems;
+  std::set<std::string> labels;
+  for (const auto& text : texts) {
+    const Problem& problem = problems.emplace_back(parse_problem(text, kernel, where));
+    if (!labels.insert(problem.label()).second)
+      throw UserError(fmt::format("the problem {} is listed twice", problem.label()), where,
+                      "Remove one of the two.");
+  }
+  return problems;
 }
 
 std::string problems_text(const std::vector<Problem>& problems) {
   constexpr std::size_t kMostNamed = 4;
-  std::vector<std::string> labels;
-  for (const Problem& problem : problems) labels.push_back(problem.label());
+  const auto labels = names_of(problems, &Problem::label);
   return labels.size() > kMostNamed ? counted(labels.size(), "problem") : join(labels, ", ");
 }
 

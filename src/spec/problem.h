@@ -9,7 +9,7 @@
 
 namespace tiletune {
 
-/// Of what problems may set: the type variables and options of an operation.
+/// The names that problems may set: the type variables and options of an operation.
 std::vector<std::string> setting_names(const Operation& operation);
 
 /// What a problem sets of the types and options that have these names. Throws UserError.

@@ -78,7 +78,7 @@ void refuse_kind(const JsonNode& node, const std::string& expected, const std::s
 }
 
 ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_view> known)
-    : node_(node), known_(known) {
+    : node_(node), known_(known.begin(), known.end()) {
   if (!node.json.get().is_object()) {
     constexpr std::size_t kMostNamed = 6;
     std::vector<std::string> keys;
@@ -86,16 +86,13 @@ ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_vie
       keys.push_back(fmt::format("\"{}\"", key));
     refuse_kind(node, "an object", fmt::format("Write an object with keys of {}.", join(keys, ", ")));
   }
-  for (const auto& [key, value] : node.json.get().items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::vector<std::string> names(known.begin(), known.end());
-    throw UserError(fmt::format("unknown key '{}'", key), node.where.at(key),
-                    fmt::format("Rename or remove it.{}", suggestion(key, names)));
-  }
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [key, value] : node.json.get().items())
+    find_known(key, names, node.where.at(key), fmt::format("unknown key '{}'", key));
 }
 
 std::optional<JsonNode> ObjectReader::find(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+  if (!is_among(key, known_)) {
     throw std::logic_error(fmt::format("'{}' is not in the list of keys of its object", key));
   }
   const std::string name(key);
@@ -117,6 +114,19 @@ void ObjectReader::finish(const std::string& remedy) const {
     if (asked_.count(key) == 0)
       throw UserError(fmt::format("'{}' has no effect here", key), node_.where.at(key), remedy);
   }
+}
+
+void DeclaredNames::declare(const std::string& name, const std::string& what, const Where& where) {
+  const auto [entry, is_new] = declared_.try_emplace(name, Declaration{what, where});
+  if (is_new) {
+    names_.push_back(name);
+    return;
+  }
+  const Declaration& first = entry->second;
+  const std::string& pointer = first.where.pointer;
+  throw UserError(fmt::format("the name '{}' is taken by {}{}", name, first.what,
+                              pointer.empty() ? "" : fmt::format(" ({})", pointer)),
+                  where, pointer.empty() ? "Rename it." : "Rename one of the two.");
 }
 
 std::string read_string(const JsonNode& node, const std::string& expected) {
@@ -159,7 +169,7 @@ void check_identifier(const std::string& text, const Where& where) {
     throw UserError(fmt::format("a name of {} characters, expected at most {}", text.size(), kLongestName),
                     where, "Shorten it.");
   }
-  if (!text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), is_inner)) return;
+  if (!text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_inner)) return;
   throw UserError(fmt::format("'{}' is not a name", text), where,
                   "Use letters, digits and underscores, and no digit first.");
 }
@@ -262,6 +272,13 @@ std::vector<std::string> read_strings(const JsonNode& node, const std::string& e
   return texts;
 }
 
+std::vector<ExprText> read_expressions(const JsonNode& node) {
+  std::vector<ExprText> expressions;
+  for (const JsonNode& element : read_list(node, "expressions"))
+    expressions.push_back(read_expression(element));
+  return expressions;
+}
+
 std::array<ExprText, 3> read_extent(const JsonNode& node) {
   const auto nodes = read_list(node, "one to three expressions");
   std::array<ExprText, 3> extent;
@@ -276,14 +293,19 @@ std::array<ExprText, 3> read_extent(const JsonNode& node) {
   return extent;
 }
 
+std::size_t find_known(const std::string& name, std::span<const std::string> known, const Where& where,
+                       const std::string& message, const std::string& remedy) {
+  const auto found = std::ranges::find(known, name);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+  throw UserError(message, where, remedy + suggestion(name, known));
+}
+
 std::size_t read_choice(const JsonNode& node, std::span<const std::string> choices) {
   const std::string expected = "one of " + join(choices, ", ");
   if (!node.json.get().is_string()) refuse_kind(node, expected);
   const auto& text = node.json.get().get_ref<const std::string&>();
-  const auto found = std::find(choices.begin(), choices.end(), text);
-  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  throw UserError(fmt::format("found {}, expected {}", as_written(node.json), expected), node.where,
-                  fmt::format("Replace it.{}", suggestion(text, choices)));
+  return find_known(text, choices, node.where,
+                    fmt::format("found {}, expected {}", as_written(node.json), expected), "Replace it.");
 }
 
 }  // namespace tiletune

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,13 +43,40 @@ class ObjectReader {
   std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
   JsonNode need(std::string_view key, const std::string& expected);
+  /// Reads every key of the list (see need() and may() below) that states how; `context` is what readers of
+  /// values take besides the value.
+  template <typename Struct, typename Keys, typename... Context>
+  void read(const Keys& keys, Struct& object, const Context&... context) {
+    std::apply([&](const auto&... each) { (read_key(each, object, context...), ...); }, keys);
+  }
   /// Throws UserError for the first member that was never asked for.
   void finish(const std::string& remedy = "Remove it.") const;
 
  private:
+  template <typename Key, typename Struct, typename... Context>
+  void read_key(const Key& key, Struct& object, const Context&... context);
+
   JsonNode node_;
-  std::span<const std::string_view> known_;
+  std::vector<std::string_view> known_;
   std::set<std::string, std::less<>> asked_;
+};
+
+/// Names of one kind of space, each declared once.
+class DeclaredNames {
+ public:
+  /// `what` says what the name stands for: "a parameter". Throws UserError when the name is taken.
+  void declare(const std::string& name, const std::string& what, const Where& where);
+  bool contains(const std::string& name) const { return declared_.count(name) != 0; }
+  /// In order of declaration.
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  struct Declaration {
+    std::string what;
+    Where where;
+  };
+  std::map<std::string, Declaration> declared_;
+  std::vector<std::string> names_;
 };
 
 /// Parameters, macros, arguments and so on of one kernel; more are taken for a mistake.
@@ -90,6 +121,23 @@ std::vector<std::string> read_strings(const JsonNode& node, const std::string& e
 /// One to three expressions; missing ones are "1".
 std::array<ExprText, 3> read_extent(const JsonNode& node);
 
+template <typename T, typename Range>
+bool is_among(const T& value, const Range& range) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
+}
+
+/// A member of each element: their names.
+template <typename Range, typename Member>
+std::vector<std::string> names_of(const Range& range, Member member) {
+  std::vector<std::string> names;
+  for (const auto& element : range) names.emplace_back(std::invoke(member, element));
+  return names;
+}
+
+/// The position of a name among those that are known. Throws UserError for another, with the nearest.
+std::size_t find_known(const std::string& name, std::span<const std::string> known, const Where& where,
+                       const std::string& message, const std::string& remedy = "Rename or remove it.");
+
 /// The index of the choice that the string names.
 std::size_t read_choice(const JsonNode& node, std::span<const std::string> choices);
 
@@ -110,5 +158,117 @@ Enum read_enum(const JsonNode& node) {
 /// problems".
 [[noreturn]] void refuse_kind(const JsonNode& node, const std::string& expected,
                               const std::string& remedy = {});
+
+// The keys of an object are listed once, as a tuple (spec/keys.h). An entry is a key with what reads its
+// value into a member, need() or may(); a field(), which may be left out; or the bare name of a key that is
+// read by hand, because others decide how.
+
+/// What is read in the way of its type: read_as().
+struct ByType {};
+
+/// A key whose value `read` makes a member of, from the value and, where it takes one, the context.
+template <typename Struct, typename T, typename Read>
+struct Key {
+  std::string_view name;
+  T Struct::*member;
+  Read read;
+  const char* expected;  ///< what belongs there; null: the key may be left out
+};
+
+template <typename Struct, typename T, typename Read = ByType>
+constexpr Key<Struct, T, Read> need(std::string_view name, T Struct::*member, const char* expected,
+                                    Read read = {}) {
+  return {name, member, read, expected};
+}
+template <typename Struct, typename T, typename Read = ByType>
+constexpr Key<Struct, T, Read> may(std::string_view name, T Struct::*member, Read read = {}) {
+  return {name, member, read, nullptr};
+}
+
+constexpr std::string_view name_of_key(std::string_view name) { return name; }
+template <typename Entry>
+requires requires(const Entry& entry) { entry.name; }
+constexpr std::string_view name_of_key(const Entry& entry) { return entry.name; }
+
+/// The names of all keys of some lists, in their order.
+template <typename... Lists>
+constexpr auto key_names(const Lists&... lists) {
+  return std::apply(
+      [](const auto&... keys) { return std::array<std::string_view, sizeof...(keys)>{name_of_key(keys)...}; },
+      std::tuple_cat(lists...));
+}
+
+/// An object with the keys of one list.
+template <typename Struct, typename Keys, typename... Context>
+Struct read_object(const JsonNode& node, const Keys& keys, const Context&... context) {
+  ObjectReader reader(node, key_names(keys));
+  Struct object;
+  reader.read(keys, object, context...);
+  reader.finish();
+  return object;
+}
+
+/// A value of a type that is always read in the same way.
+template <typename T>
+T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds = {});
+
+template <typename Key, typename Struct, typename... Context>
+void ObjectReader::read_key(const Key& key, Struct& object, const Context&... context) {
+  if constexpr (requires { key.bounds; }) {
+    using T = std::remove_cvref_t<decltype(object.*key.member)>;
+    if (const auto node = find(key.name)) object.*key.member = read_as<T>(*node, key.bounds);
+  } else if constexpr (requires { key.read; }) {
+    using T = std::remove_cvref_t<decltype(object.*key.member)>;
+    const auto node = key.expected == nullptr ? find(key.name) : need(key.name, key.expected);
+    if (!node) return;
+    if constexpr (std::is_same_v<decltype(key.read), ByType>)
+      object.*key.member = read_as<T>(*node);
+    else if constexpr (std::is_invocable_v<decltype(key.read), const JsonNode&>)
+      object.*key.member = key.read(*node);
+    else
+      object.*key.member = key.read(*node, context...);
+  }
+}
+
+/// Expressions, at least one.
+std::vector<ExprText> read_expressions(const JsonNode& node);
+
+template <typename T>
+struct Inner {
+  using type = T;
+};
+template <typename T>
+struct Inner<std::optional<T>> {
+  using type = T;
+};
+
+template <typename T>
+T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds) {
+  using Plain = typename Inner<T>::type;
+  if constexpr (std::is_same_v<Plain, bool>) {
+    return read_boolean(node);
+  } else if constexpr (std::is_floating_point_v<Plain>) {
+    return read_number(node, bounds);
+  } else if constexpr (std::is_integral_v<Plain>) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    const auto max = std::cmp_less(bounds.max, kMost) ? static_cast<std::int64_t>(bounds.max) : kMost;
+    return static_cast<Plain>(read_integer(node, static_cast<std::int64_t>(bounds.min), max));
+  } else if constexpr (Spelled<Plain>) {
+    return read_enum<Plain>(node);
+  } else if constexpr (HasFields<Plain>) {
+    return read_object<Plain>(node, Plain::fields());
+  } else if constexpr (std::is_same_v<Plain, ExprText>) {
+    return read_expression(node);
+  } else if constexpr (std::is_same_v<Plain, std::vector<ExprText>>) {
+    return read_expressions(node);
+  } else if constexpr (std::is_same_v<Plain, std::array<ExprText, 3>>) {
+    return read_extent(node);
+  } else if constexpr (std::is_same_v<Plain, std::vector<std::string>>) {
+    return read_strings(node, "NVRTC options");
+  } else {
+    static_assert(std::is_same_v<Plain, std::string>, "name what reads it");
+    return read_string(node);
+  }
+}
 
 }  // namespace tiletune

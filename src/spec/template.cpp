@@ -1,23 +1,17 @@
-#include "spec/template.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "base/file.h"
+#include "base/identifier.h"
 #include "base/text.h"
-#include "spec/arguments.h"
-#include "spec/declared_names.h"
 #include "spec/keys.h"
+#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
-#include "spec/steps.h"
 #include "spec/values.h"
-#include "spec/workspace.h"
 
 namespace tiletune {
 
@@ -34,136 +28,28 @@ std::string read_name(const JsonNode& node, const fs::path& manifest) {
                   node.where, "Give both the same name.");
 }
 
-std::string read_optional_text(ObjectReader& reader, const char* key) {
-  const auto node = reader.find(key);
-  return node ? read_string(*node) : "";
-}
-
-Parameter read_parameter(const JsonNode& node) {
-  ObjectReader reader(node, keys::kParameter);
-  Parameter parameter;
-  parameter.name = read_identifier(reader.need("name", "the parameter's name"));
-  parameter.values = read_values(reader.need("values", R"--(a list of values, or "range(16, 129, 16)")--"));
-  parameter.meaning = read_optional_text(reader, "meaning");
-  parameter.where = node.where;
-  reader.finish();
-  return parameter;
-}
-
-Derived read_derived(const JsonNode& node) {
-  ObjectReader reader(node, keys::kDerived);
-  Derived derived;
-  derived.name = read_identifier(reader.need("name", "the derived value's name"));
-  derived.value = read_expression(reader.need("value", "an expression"));
-  derived.meaning = read_optional_text(reader, "meaning");
-  reader.finish();
-  return derived;
-}
-
 /// Parameters and derived values share one scope with the operation's dimensions and scalars.
 void read_names(ObjectReader& reader, TemplateSpec& spec, DeclaredNames& scope) {
   if (const auto parameters = reader.find("parameters")) {
     for (const JsonNode& node : read_list(*parameters, "parameters", Empty::allowed)) {
-      spec.parameters.push_back(read_parameter(node));
+      spec.parameters.push_back(read_object<Parameter>(node, keys::kParameter));
+      spec.parameters.back().where = node.where;
       scope.declare(spec.parameters.back().name, "a parameter", node.where.at("name"));
     }
   }
   if (const auto derived = reader.find("derived")) {
     for (const JsonNode& node : read_list(*derived, "derived values", Empty::allowed)) {
-      spec.derived.push_back(read_derived(node));
+      spec.derived.push_back(read_object<Derived>(node, keys::kDerived));
       scope.declare(spec.derived.back().name, "a derived value", node.where.at("name"));
     }
   }
-}
-
-void read_shape(ObjectReader& reader, Launch& launch) {
-  launch.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-  launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
-  const auto shared = reader.find("dynamic_shared_bytes");
-  launch.dynamic_shared_bytes = shared ? read_expression(*shared) : ExprText{"0", reader.where()};
-}
-
-void read_function(ObjectReader& reader, Launch& launch) {
-  launch.kernel = read_qualified_name(reader.need("kernel", "the kernel's function name"));
-  if (const auto arguments = reader.find("template_arguments")) {
-    for (const JsonNode& node : read_list(*arguments, "expressions"))
-      launch.template_arguments.push_back(read_expression(node));
-  }
-}
-
-std::vector<Argument> read_passed(ObjectReader& reader, const TemplateSpec& spec,
-                                  const DeclaredNames& scope) {
-  return read_arguments(reader.need("arguments", "a list of the kernel's arguments"),
-                        {spec.operation, spec.workspace}, scope);
-}
-
-/// One launch, whose parts stand in the manifest itself.
-Launch read_only_launch(ObjectReader& manifest, const TemplateSpec& spec, const DeclaredNames& scope) {
-  Launch launch;
-  const JsonNode shape = manifest.need("launch", R"(an object with "grid" and "block")");
-  ObjectReader reader(shape, keys::kLaunch);
-  read_shape(reader, launch);
-  reader.finish();
-  read_function(manifest, launch);
-  launch.arguments = read_passed(manifest, spec, scope);
-  return launch;
-}
-
-Launch read_launch(ObjectReader& reader, const TemplateSpec& spec, const DeclaredNames& scope) {
-  Launch launch;
-  read_function(reader, launch);
-  read_shape(reader, launch);
-  launch.arguments = read_passed(reader, spec, scope);
-  return launch;
-}
-
-void add_launch(Launch launch, const Where& where, TemplateSpec& spec) {
-  launch.where = where;
-  if (!spec.operation.gpus.text.empty())
-    spec.steps.push_back({.kind = StepKind::kernel, .launch = spec.launches.size()});
-  spec.launches.push_back(std::move(launch));
-}
-
-Launch read_listed_launch(const JsonNode& node, const TemplateSpec& spec, const DeclaredNames& scope) {
-  ObjectReader reader(node, keys::kLaunches);
-  Launch launch = read_launch(reader, spec, scope);
-  if (const auto when = reader.find("when")) launch.when = read_expression(*when);
-  if (const auto programmatic = reader.find("programmatic")) {
-    if (spec.launches.empty())
-      throw UserError("there is no launch before the first one", programmatic->where,
-                      "Move it to the launch that may begin before the one before it ends.");
-    launch.programmatic = read_expression(*programmatic);
-  }
-  reader.finish();
-  return launch;
-}
-
-/// "launches", or else what `read_only` finds, whose keys are `keys_of_one`.
-template <typename ReadOnly>
-void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope,
-                   std::span<const keys::Key> keys_of_one, const ReadOnly& read_only) {
-  const auto list = manifest.find("launches");
-  if (!list) return add_launch(read_only(manifest, spec, scope), manifest.where(), spec);
-  for (const keys::Key key : keys_of_one) {
-    if (const auto other = manifest.find(key))
-      throw UserError(fmt::format("found both 'launches' and '{}'", key), other->where,
-                      fmt::format("Move '{}' into each of the launches.", key));
-  }
-  for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
-    if (is_step(node))
-      spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
-    else
-      add_launch(read_listed_launch(node, spec, scope), node.where, spec);
-  }
-  if (spec.launches.empty())
-    throw UserError("there is no kernel among the launches", list->where, "Add the launch of one.");
 }
 
 void read_macros(ObjectReader& reader, TemplateSpec& spec) {
   const auto macros = reader.find("macros");
   if (!macros) return;
   const auto is_instantiated = [](const Launch& launch) { return !launch.template_arguments.empty(); };
-  if (std::any_of(spec.launches.begin(), spec.launches.end(), is_instantiated)) {
+  if (std::ranges::any_of(spec.launches, is_instantiated)) {
     throw UserError("found both 'template_arguments' and 'macros'", macros->where,
                     "Keep one: a C++ template takes arguments, an extern \"C\" kernel takes macros.");
   }
@@ -173,24 +59,48 @@ void read_macros(ObjectReader& reader, TemplateSpec& spec) {
   }
 }
 
-/// "7.0": one or two digits, a dot, a digit.
-bool is_version(const std::string& text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const std::size_t dot = text.find('.');
-  const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
-  return has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
-         is_digit(text.back());
+bool mentions(const ExprText& expression, const std::string& name) {
+  const std::string& text = expression.text;
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool starts_word = at == 0 || !is_identifier_part(text[at - 1]);
+    if (starts_word && (end == text.size() || !is_identifier_part(text[end]))) return true;
+  }
+  return false;
 }
 
-/// A version, or an expression for one: anything with an operator in it, or a name that is known.
-ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scope) {
-  const std::string expected = "a compute capability such as \"7.0\"";
-  std::string text = read_string(node, expected);
-  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
-  const bool is_expression = !std::all_of(text.begin(), text.end(), is_plain) || scope.contains(text);
-  if (is_expression || is_version(text)) return {std::move(text), node.where};
-  throw UserError(fmt::format("found \"{}\", expected {}", text, expected), node.where,
-                  "Write major and minor version with a dot between them.");
+/// Whether the kernel learns the value of a name, at run time or when it is compiled.
+bool passes(const Argument& argument, const std::string& name) {
+  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
+  return mentions(argument.value, name) ||
+         (argument.tensor_map && std::ranges::any_of(argument.tensor_map->pitches, mentioned));
+}
+
+/// A derived value is taken for one that the kernel learns.
+bool passes(const TemplateSpec& spec, const std::string& name) {
+  const auto learns = [&](const Launch& launch) {
+    return std::ranges::any_of(launch.arguments,
+                               [&](const Argument& argument) { return passes(argument, name); }) ||
+           std::ranges::any_of(launch.template_arguments,
+                               [&](const ExprText& argument) { return mentions(argument, name); });
+  };
+  return std::ranges::any_of(spec.launches, learns) ||
+         std::ranges::any_of(spec.derived,
+                             [&](const Derived& derived) { return mentions(derived.value, name); }) ||
+         std::ranges::any_of(spec.macros, [&](const auto& macro) { return mentions(macro.second, name); });
+}
+
+/// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
+/// leading dimensions is for dense matrices. Needs the arguments.
+void add_implied_constraints(TemplateSpec& spec) {
+  const auto& leading = spec.operation.leading_dimensions;
+  const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
+  if (std::ranges::all_of(leading, is_passed)) return;
+  std::vector<std::string> dense;
+  dense.reserve(leading.size());
+  for (const auto& [name, matrix, columns] : leading) dense.push_back(fmt::format("{} == {}", name, columns));
+  spec.constraints.push_back(
+      {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
 }
 
 /// The arguments of one kernel serve for the reference kernel, too; those of several do not.
@@ -201,16 +111,6 @@ void check_reference_arguments(const TemplateSpec& spec) {
   throw UserError(
       "the reference kernel's arguments are missing", spec.where.at("operation").at("reference"),
       "With several launches or GPUs, or with constant memory, give the reference its own \"arguments\".");
-}
-
-/// "constants": {"d_filter": "filter"}
-void read_constants(ObjectReader& reader, TemplateSpec& spec) {
-  const auto node = reader.find("constants");
-  if (!node) return;
-  for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
-    check_qualified_name(symbol, buffer.where);
-    spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
-  }
 }
 
 /// The file of a source, or where files of compiled kernels lie, which may be missing.
@@ -245,28 +145,20 @@ void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNa
       spec.include_folders.push_back(resolve_folder(node, spec.folder, allow_outside_paths));
   }
   read_macros(reader, spec);
-  if (const auto node = reader.find("compile_options"))
-    spec.compile_options = read_strings(*node, "NVRTC options");
-  if (const auto node = reader.find("min_compute_capability"))
-    spec.min_compute_capability = read_compute_capability(*node, scope);
-  if (const auto node = reader.find("max_compute_capability"))
-    spec.max_compute_capability = read_compute_capability(*node, scope);
-  if (const auto node = reader.find("tolerance_factor")) {
-    spec.tolerance_factor = read_number(*node, {.min = 0, .above = true});
-  }
+  reader.read(keys::kCompilation, spec, scope);
 }
 
 /// A kernel of the operation's own, in its folder.
 TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
                                   const DeclaredNames& scope, const fs::path& folder, bool allow_outside) {
-  ObjectReader reader(node, keys::kKernelBaseline);
+  ObjectReader reader(node, key_names(keys::kKernelBaseline));
   TemplateSpec baseline;
   baseline.where = node.where;
   baseline.folder = folder;
   baseline.operation = operation;
   baseline.name = read_identifier(reader.need("name", "the baseline's name"));
   baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
-  read_launches(reader, baseline, scope, keys::kBaselineLaunch, read_launch);
+  read_baseline_launches(reader, baseline, scope);
   read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);
@@ -279,8 +171,7 @@ void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
   for (Parameter& parameter : spec.parameters) parameter.values.resize(1);
   if (!values) return;
   for (const auto& [name, value] : read_members(*values, "an object of values")) {
-    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                        [&key = name](const Parameter& known) { return known.name == key; });
+    const auto parameter = std::ranges::find(spec.parameters, name, &Parameter::name);
     if (parameter == spec.parameters.end())
       throw UserError(fmt::format("the template {} has no parameter '{}'", spec.name, name), value.where,
                       "Rename or remove it.");
@@ -292,22 +183,15 @@ void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
 void read_texts(ObjectReader& reader, TemplateSpec& spec, const fs::path& manifest) {
   if (const auto node = reader.find("$schema")) read_string(*node);
   spec.name = read_name(reader.need("name", "the name of the template's folder"), manifest);
-  spec.summary = read_string(reader.need("summary", "one line on what the kernel is"));
-  if (const auto node = reader.find("teaches")) spec.teaches = read_string(*node);
+  reader.read(keys::kTexts, spec);
 }
 
 }  // namespace
 
 std::vector<Constraint> read_constraints(const JsonNode& node) {
   std::vector<Constraint> constraints;
-  for (const JsonNode& element : read_list(node, "constraints", Empty::allowed, kMostEntries)) {
-    ObjectReader reader(element, keys::kConstraint);
-    Constraint constraint;
-    constraint.require = read_expression(reader.need("require", "an expression that must be true"));
-    constraint.why = read_optional_text(reader, "why");
-    reader.finish();
-    constraints.push_back(std::move(constraint));
-  }
+  for (const JsonNode& element : read_list(node, "constraints", Empty::allowed, kMostEntries))
+    constraints.push_back(read_object<Constraint>(element, keys::kConstraint));
   return constraints;
 }
 
@@ -392,7 +276,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
     throw UserError("this is a config, not a template's manifest", spec.where,
                     "Name a template's folder, or its template.json.");
   }
-  ObjectReader reader({json, spec.where}, keys::kTemplate);
+  ObjectReader reader({json, spec.where}, key_names(keys::kTemplate));
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
@@ -415,23 +299,23 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
   const std::vector<WorkspaceArray> absent = absent_buffers(spec.operation);
   spec.workspace.insert(spec.workspace.end(), absent.begin(), absent.end());
-  read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
+  read_launches(reader, spec, scope);
   std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
     const auto is_array = [&](const WorkspaceArray& other) { return other.name == array.name; };
-    return std::any_of(absent.begin(), absent.end(), is_array) && !is_passed(spec, array.name);
+    return std::ranges::any_of(absent, is_array) && !is_passed(spec, array.name);
   });
   read_constants(reader, spec);
   check_reference_arguments(spec);
   read_compilation(reader, spec, scope, options.allow_outside_paths);
   check_all_passed(spec, spec.launches.size() > 1 ? spec.where : spec.where.at("arguments"));
   add_implied_constraints(spec);
-  reader.finish(operation_remedy(spec.operation));
+  reader.finish(fmt::format("Remove it: the operation {} has its own.", spec.operation.name));
   return spec;
 }
 
 /// One configuration of a template that computes the same.
 TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation& operation) const {
-  ObjectReader reader(node, keys::kTemplateBaseline);
+  ObjectReader reader(node, key_names(keys::kTemplateBaseline));
   const JsonNode template_name = reader.need("template", "a template's name");
   const Variant variant = variant_of(operation);
   TemplateSpec baseline = load_template(find_template(read_identifier(template_name), templates_,

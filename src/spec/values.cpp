@@ -66,7 +66,7 @@ void append_range(const std::string& arguments, const std::string& text, const W
   const auto numbers = nlohmann::json::parse("[" + arguments + "]", nullptr, false);
   const auto is_integer = [](const nlohmann::json& number) { return number.is_number_integer(); };
   if (!numbers.is_array() || numbers.empty() || numbers.size() > 3 ||
-      !std::all_of(numbers.begin(), numbers.end(), is_integer))
+      !std::ranges::all_of(numbers, is_integer))
     refuse_ranges(text, where);
   // Far beyond what a parameter needs, and far from what 64 bits hold.
   constexpr double kMost = 1e15;
@@ -171,8 +171,8 @@ std::optional<Value> parse_value(const std::string& text, const Parameter& param
 }
 
 std::string kind_of(const Parameter& parameter) {
-  const bool numbers = std::any_of(parameter.values.begin(), parameter.values.end(),
-                                   [](const Value& value) { return std::holds_alternative<double>(value); });
+  const bool numbers = std::ranges::any_of(
+      parameter.values, [](const Value& value) { return std::holds_alternative<double>(value); });
   const Value& model = parameter.values.front();
   return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
 }

@@ -1,6 +1,6 @@
 // A list of configurations: a CSV file beside a config that names it.
 
-#include "spec/configurations.h"
+#include "spec/lists.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,5 @@
-#include "spec/buffer_values.h"
-
 #include "fixture.h"
+#include "spec/operation.h"
 
 namespace tiletune {
 namespace buffer_values_test {

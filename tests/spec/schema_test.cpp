@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/file.h"
 #include "fixture.h"
@@ -13,9 +16,11 @@ namespace schema_test {
 using Names = std::set<std::string>;
 using NamesByPointer = std::map<std::string, Names>;
 
-Json schema(const std::string& name) {
-  return read_json(std::filesystem::path(TILETUNE_SOURCE_DIR) / "schemas" / name);
+std::filesystem::path schema_file(const std::string& name) {
+  return std::filesystem::path(TILETUNE_SOURCE_DIR) / "schemas" / name;
 }
+
+Json schema(const std::string& name) { return read_json(schema_file(name)); }
 
 template <typename Keys>
 Names names(const Keys& keys) {
@@ -35,18 +40,205 @@ void walk(const Json& node, const std::string& pointer, const Visit& visit) {
   for (const auto& [key, value] : node.items()) walk(value, pointer + "/" + key, visit);
 }
 
-/// The property names of every schema object that closes its list of properties.
-NamesByPointer properties_of(const Json& document) {
-  NamesByPointer result;
+Json reference_to(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
+
+template <typename Number>
+Json number_schema(const Bounds<Number>& bounds) {
+  const auto plain = [](Number number) {
+    const bool is_whole = static_cast<Number>(static_cast<std::int64_t>(number)) == number;
+    return is_whole ? Json(static_cast<std::int64_t>(number)) : Json(number);
+  };
+  Json schema{{"type", std::is_integral_v<Number> ? "integer" : "number"}};
+  if (bounds.or_zero)
+    schema["anyOf"] = Json::array({{{"const", 0}}, {{"minimum", plain(bounds.min)}}});
+  else if (bounds.above)
+    schema["exclusiveMinimum"] = plain(bounds.min);
+  else if (std::is_integral_v<Number> || bounds.min > Bounds<Number>{}.min)
+    schema["minimum"] = plain(bounds.min);
+  if (bounds.max < Bounds<Number>{}.max)
+    schema["maximum"] = plain(bounds.max);
+  else if (std::is_integral_v<Number>)
+    schema["maximum"] = std::numeric_limits<std::int64_t>::max();
+  return schema;
+}
+
+/// What read_as() accepts. Null for an object, whose keys are a list of their own.
+template <typename T>
+Json type_schema(const typename BoundsOf<T>::type& bounds = {}) {
+  using Plain = typename Inner<T>::type;
+  if constexpr (std::is_same_v<Plain, bool>)
+    return {{"type", "boolean"}};
+  else if constexpr (std::is_arithmetic_v<Plain>)
+    return number_schema(bounds);
+  else if constexpr (Spelled<Plain>)
+    return {{"enum", spellings<Plain>()}};
+  else if constexpr (std::is_same_v<Plain, std::string>)
+    return reference_to("text");
+  else if constexpr (std::is_same_v<Plain, ExprText>)
+    return reference_to("expression");
+  else if constexpr (std::is_same_v<Plain, std::array<ExprText, 3>>)
+    return reference_to("extent");
+  else if constexpr (std::is_same_v<Plain, std::vector<ExprText>>)
+    return {
+        {"type", "array"}, {"maxItems", kMostParts}, {"minItems", 1}, {"items", reference_to("expression")}};
+  else if constexpr (std::is_same_v<Plain, std::vector<std::string>>)
+    return {{"type", "array"}, {"maxItems", kMostParts}, {"items", reference_to("text")}};
+  else
+    return nullptr;
+}
+
+/// What a function of the readers accepts. Null for one that no definition of the schemas stands for.
+template <typename Function>
+Json function_schema(Function* function) {
+  const auto address = [](auto* any) { return reinterpret_cast<void (*)()>(any); };
+  const std::map<void (*)(), const char*> definitions{{address(read_identifier), "name"},
+                                                      {address(read_qualified_name), "qualified_name"},
+                                                      {address(read_memory_name), "name"},
+                                                      {address(read_written_name), "name"},
+                                                      {address(read_signal), "name"},
+                                                      {address(read_element_type), "name"},
+                                                      {address(read_values), "values"},
+                                                      {address(read_compute_capability), "text"},
+                                                      {address(&read_name_of<Swizzle>), "expression"},
+                                                      {address(&read_name_of<Promotion>), "expression"}};
+  const auto found = definitions.find(address(function));
+  return found == definitions.end() ? Json() : reference_to(found->second);
+}
+
+/// A key, and what a schema says of it but for its description; null where the key is read by hand.
+struct Property {
+  std::string key;
+  Json schema;
+};
+
+template <typename Struct, typename T>
+Property property(const FieldOf<Struct, T>& field) {
+  return {std::string(field.name), type_schema<T>(field.bounds)};
+}
+template <typename Struct, typename T>
+Property property(const Key<Struct, T, ByType>& key) {
+  return {std::string(key.name), type_schema<T>()};
+}
+template <typename Struct, typename T, typename Function>
+Property property(const Key<Struct, T, Function*>& key) {
+  return {std::string(key.name), function_schema(key.read)};
+}
+Property property(const char* by_hand) { return {by_hand, nullptr}; }
+
+using Properties = std::vector<Property>;
+using PropertiesByPointer = std::map<std::string, Properties>;
+
+template <typename Keys>
+Properties properties(const Keys& keys) {
+  return std::apply([](const auto&... each) { return Properties{property(each)...}; }, keys);
+}
+
+/// The schema with what the lists of keys say; a new key has a description to be filled in.
+Json updated(Json document, const PropertiesByPointer& lists) {
+  for (const auto& [pointer, list] : lists) {
+    Json& stated = document[Json::json_pointer(pointer)]["properties"];
+    Json next = Json::object();
+    for (const auto& [key, value] : stated.items())
+      if (std::ranges::find(list, key, &Property::key) != list.end()) next[key] = value;
+    for (const auto& [key, schema] : list) {
+      if (!next.contains(key)) next[key] = {{"description", ""}};
+      if (schema.is_null()) continue;
+      next[key] = {{"description", next[key]["description"]}};
+      next[key].update(schema);
+    }
+    stated = next;
+  }
+  return document;
+}
+
+/// In one line where that fits, else with a line for each member.
+std::string pretty(const Json& json, std::size_t indent, bool may_break = true) {
+  constexpr std::size_t kColumns = 120;
+  if (!json.is_structured() || json.empty()) return json.dump();
+  if (may_break) {
+    std::string line = pretty(json, indent, false);
+    if (indent + line.size() <= kColumns) return line;
+  }
+  const bool is_object = json.is_object();
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (!text.empty()) text += may_break ? "," : ", ";
+    if (may_break) text += "\n" + std::string(indent + 2, ' ');
+    text += (is_object ? Json(key).dump() + ": " : "") + pretty(value, indent + 2, may_break);
+  }
+  if (may_break) text += "\n" + std::string(indent, ' ');
+  return is_object ? "{" + text + "}" : "[" + text + "]";
+}
+
+/// The pointers of every schema object that closes its list of properties.
+Names closed_objects(const Json& document) {
+  Names result;
   walk(document, "", [&](const std::string& pointer, const Json& node) {
     if (node.value("type", Json()) != "object" || !node.contains("properties")) return;
     EXPECT_EQ(node.value("additionalProperties", Json()), false) << pointer;
-    for (const auto& [key, value] : node["properties"].items()) {
-      result[pointer].insert(key);
-      EXPECT_TRUE(value.contains("description")) << pointer << "/" << key;
-    }
+    result.insert(pointer);
+    for (const auto& [key, value] : node["properties"].items())
+      EXPECT_NE(value.value("description", ""), "") << pointer << "/" << key;
   });
   return result;
+}
+
+/// Writes the schema where TILETUNE_UPDATE_SCHEMAS is set.
+void expect_schema(const std::string& name, const PropertiesByPointer& lists) {
+  const Json document = schema(name);
+  const Json wanted = updated(document, lists);
+  if (std::getenv("TILETUNE_UPDATE_SCHEMAS") != nullptr) {
+    std::ofstream(schema_file(name)) << pretty(wanted, 0) << "\n";
+    return;
+  }
+  Names pointers;
+  for (const auto& [pointer, list] : lists) {
+    pointers.insert(pointer);
+    const Json::json_pointer properties(pointer + "/properties");
+    EXPECT_EQ(document[properties], wanted[properties]) << name << ": " << pointer;
+  }
+  EXPECT_EQ(closed_objects(document), pointers) << name;
+}
+
+TEST(Schema, TheOperationSaysWhatTheReaderDoes) {
+  expect_schema("operation.schema.json", {{"", properties(keys::kOperation)},
+                                          {"/properties/tolerance", properties(Tolerance::fields())},
+                                          {"/$defs/buffer/properties/values/else", properties(keys::kValues)},
+                                          {"/$defs/library_baseline", properties(keys::kLibrary)},
+                                          {"/$defs/template_baseline", properties(keys::kTemplateBaseline)},
+                                          {"/$defs/kernel_baseline", properties(keys::kKernelBaseline)},
+                                          {"/$defs/buffer", properties(keys::kOperationBuffer)},
+                                          {"/$defs/reference", properties(keys::kOperationReference)}});
+}
+
+TEST(Schema, TheManifestSaysWhatTheReaderDoes) {
+  expect_schema("template.schema.json", {{"", properties(keys::kTemplate)},
+                                         {"/properties/reference", properties(keys::kReference)},
+                                         {"/properties/launch", properties(keys::kLaunch)},
+                                         {"/$defs/launch", properties(keys::kLaunches)},
+                                         {"/$defs/copy", properties(keys::kCopy)},
+                                         {"/$defs/barrier", properties(keys::kBarrier)},
+                                         {"/$defs/collective", properties(keys::kCollective)},
+                                         {"/$defs/buffer", properties(keys::kBuffer)},
+                                         {"/$defs/workspace", properties(keys::kWorkspace)},
+                                         {"/$defs/parameter", properties(keys::kParameter)},
+                                         {"/$defs/derived", properties(keys::kDerived)},
+                                         {"/$defs/constraint", properties(keys::kConstraint)},
+                                         {"/$defs/argument", properties(keys::kArgument)}});
+}
+
+TEST(Schema, TheConfigSaysWhatTheReaderDoes) {
+  expect_schema("config.schema.json",
+                {{"", properties(keys::kConfig)},
+                 {"/properties/strategy", properties(keys::kStrategy)},
+                 {"/properties/budget", properties(Budget::fields())},
+                 {"/properties/measure", properties(MeasurePolicy::fields())},
+                 {"/properties/measure/properties/finals", properties(FinalsPolicy::fields())},
+                 {"/properties/compile", properties(CompilePolicy::fields())},
+                 {"/properties/limits", properties(AdmissionLimits::fields())},
+                 {"/properties/steps/items", properties(keys::kStep)},
+                 {"/$defs/narrowing", properties(keys::kNarrowing)},
+                 {"/$defs/constraint", properties(keys::kConstraint)}});
 }
 
 NamesByPointer enumerations_of(const Json& document) {
@@ -56,49 +248,6 @@ NamesByPointer enumerations_of(const Json& document) {
     for (const auto& value : node["enum"]) result[pointer].insert(value.get<std::string>());
   });
   return result;
-}
-
-TEST(Schema, TheOperationHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kOperation)},
-                             {"/properties/tolerance", names(keys::kTolerance)},
-                             {"/$defs/buffer/properties/values/else", names(keys::kValues)},
-                             {"/$defs/library_baseline", names(keys::kLibrary)},
-                             {"/$defs/template_baseline", names(keys::kTemplateBaseline)},
-                             {"/$defs/kernel_baseline", names(keys::kKernelBaseline)},
-                             {"/$defs/buffer", names(keys::kOperationBuffer)},
-                             {"/$defs/reference", names(keys::kOperationReference)}};
-  EXPECT_EQ(properties_of(schema("operation.schema.json")), known);
-}
-
-TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kTemplate)},
-                             {"/properties/reference", names(keys::kReference)},
-                             {"/properties/launch", names(keys::kLaunch)},
-                             {"/$defs/launch", names(keys::kLaunches)},
-                             {"/$defs/copy", names(keys::kCopy)},
-                             {"/$defs/barrier", names(keys::kBarrier)},
-                             {"/$defs/collective", names(keys::kCollective)},
-                             {"/$defs/buffer", names(keys::kBuffer)},
-                             {"/$defs/workspace", names(keys::kWorkspace)},
-                             {"/$defs/parameter", names(keys::kParameter)},
-                             {"/$defs/derived", names(keys::kDerived)},
-                             {"/$defs/constraint", names(keys::kConstraint)},
-                             {"/$defs/argument", names(keys::kArgument)}};
-  EXPECT_EQ(properties_of(schema("template.schema.json")), known);
-}
-
-TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
-  const NamesByPointer known{{"", names(keys::kConfig)},
-                             {"/properties/strategy", names(keys::kStrategy)},
-                             {"/properties/budget", names(keys::kBudget)},
-                             {"/properties/measure", names(keys::kMeasure)},
-                             {"/properties/measure/properties/finals", names(keys::kFinals)},
-                             {"/properties/compile", names(keys::kCompile)},
-                             {"/properties/limits", names(keys::kLimits)},
-                             {"/properties/steps/items", names(keys::kStep)},
-                             {"/$defs/narrowing", names(keys::kNarrowing)},
-                             {"/$defs/constraint", names(keys::kConstraint)}};
-  EXPECT_EQ(properties_of(schema("config.schema.json")), known);
 }
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
@@ -163,7 +312,8 @@ TEST_F(SpecTest, TheManifestsOfTheseTestsUseEveryKey) {
   all.update(tile());
   all.update(softmax());
   all.update(sums());
-  for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(all.contains(std::string(key))) << key;
+  for (const std::string_view key : key_names(keys::kTemplate))
+    EXPECT_TRUE(all.contains(std::string(key))) << key;
   EXPECT_NO_THROW(load_patched(softmax(), "{}"));
   EXPECT_NO_THROW(load_patched(tile(), "{}"));
   EXPECT_NO_THROW(load_patched(axpy(), "{}"));

@@ -1,0 +1,362 @@
+#include "spec/launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+#include "base/text.h"
+#include "spec/keys.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array kStepKinds{"copy", "barrier", "collective"};
+
+std::string read_known_name(const JsonNode& node, const std::vector<Buffer>& buffers,
+                            const std::vector<WorkspaceArray>& workspace) {
+  std::string name = read_identifier(node);
+  std::vector<std::string> known = names_of(buffers, &Buffer::name);
+  for (const WorkspaceArray& array : workspace) known.push_back(array.name);
+  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
+             "Pass a buffer of the operation or a workspace.");
+  return name;
+}
+
+/// The type of an element of a buffer or workspace that is there.
+ElementType type_of(const std::string& name, const Memory& memory) {
+  for (const Buffer& buffer : memory.operation.buffers) {
+    if (buffer.name == name) return buffer.type;
+  }
+  return std::ranges::find(memory.workspace, name, &WorkspaceArray::name)->type;
+}
+
+void check_has_peers(const Operation& operation, const Where& where) {
+  if (!operation.gpus.text.empty()) return;
+  throw UserError(fmt::format("the operation {} runs on one GPU, which has no peers", operation.name), where,
+                  R"(Pass {"buffer": name}, or give the operation "gpus".)");
+}
+
+/// `count` expressions.
+std::vector<ExprText> read_sizes(const JsonNode& node, std::size_t count, const char* each) {
+  std::vector<ExprText> sizes;
+  for (const JsonNode& element : read_list(node, "expressions", count == 0 ? Empty::allowed : Empty::refused))
+    sizes.push_back(read_expression(element));
+  if (sizes.size() == count) return sizes;
+  throw UserError(fmt::format("found {} expressions, expected {}", sizes.size(), count), node.where,
+                  fmt::format("Give one for each dimension of \"extents\"{}.", each));
+}
+
+TensorMap read_tensor_map(ObjectReader& reader, ElementType type, const Where& where) {
+  TensorMap map;
+  map.type = type;
+  const JsonNode extents = reader.need("extents", "a list of expressions, innermost dimension first");
+  const std::size_t rank = read_list(extents, "expressions").size();
+  if (rank > TensorMap::kMostDimensions) {
+    throw UserError(
+        fmt::format("found {} dimensions, a tensor map has at most {}", rank, TensorMap::kMostDimensions),
+        extents.where, "Join some of them.");
+  }
+  map.extents = read_sizes(extents, rank, "");
+  map.pitches = read_sizes(reader.need("pitches", "a list of expressions, in elements"), rank - 1,
+                           " but the innermost");
+  map.box = read_sizes(reader.need("box", "a list of expressions, innermost dimension first"), rank, "");
+  map.swizzle = {"'none'", where};
+  map.promotion = {"'128B'", where};
+  reader.read(keys::kTensorMap, map);
+  return map;
+}
+
+void read_scalar(const JsonNode& node, ObjectReader& reader, const Operation& operation,
+                 const DeclaredNames& scope, Argument& argument) {
+  argument.name = read_identifier(node);
+  reader.read(keys::kScalarArgument, argument, operation);
+  const auto value = reader.find("value");
+  argument.value = value ? read_expression(*value) : ExprText{argument.name, node.where};
+  argument.is_rank = !operation.gpus.text.empty() && argument.value.text == kRank;
+  if (value || argument.is_rank || scope.contains(argument.name)) return;
+  throw UserError(
+      fmt::format("'{}' is not a dimension, scalar, parameter or derived value, and has no \"value\"",
+                  argument.name),
+      node.where, fmt::format("Add \"value\": an expression.{}", suggestion(argument.name, scope.names())));
+}
+
+Argument read_argument(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
+  ObjectReader reader(node, key_names(keys::kArgument));
+  Argument argument;
+  std::vector<JsonNode> found;
+  for (const auto& [kind, key] : kSpellings<Argument::Kind>) {
+    const auto name = reader.find(key);
+    if (!name) continue;
+    found.push_back(*name);
+    argument.kind = kind;
+  }
+  if (found.size() != 1) {
+    throw UserError(
+        fmt::format("found {} of 'buffer', 'scalar', 'tensor_map' and 'peers'",
+                    found.empty() ? "none" : "more than one"),
+        node.where,
+        R"(Write {"buffer": name}, {"scalar": name, "type": type}, {"tensor_map": name, ...} or {"peers": name}.)");
+  }
+  const JsonNode& name = found.front();
+  const bool is_map = argument.kind == Argument::Kind::tensor_map;
+  if (argument.kind == Argument::Kind::scalar)
+    read_scalar(name, reader, memory.operation, scope, argument);
+  else
+    argument.name = read_memory_name(name, memory);
+  if (argument.kind == Argument::Kind::peers) check_has_peers(memory.operation, name.where);
+  if (is_map) argument.tensor_map = read_tensor_map(reader, type_of(argument.name, memory), name.where);
+  reader.finish(is_map ? "A tensor map has the type of its buffer."
+                       : "A buffer has the type that the operation gives it.");
+  return argument;
+}
+
+void check_passed(const TemplateSpec& spec, const std::string& name, const char* what, const Where& where) {
+  const bool is_constant = std::ranges::any_of(
+      spec.constants, [&](const ConstantMemory& constant) { return constant.buffer == name; });
+  if (is_constant || is_passed(spec, name)) return;
+  throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
+                  fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
+}
+
+/// Elements are copied as they are.
+void check_types(const StepSpec& step, const Memory& memory, const Where& where) {
+  const ElementType from = type_of(step.from, memory);
+  const ElementType to = type_of(step.to, memory);
+  const bool fits = step.kind == StepKind::collective ? from == to : size_bytes(from) == size_bytes(to);
+  if (fits) return;
+  throw UserError(fmt::format("'{}' holds {}, and '{}' holds {}", step.from, name(from), step.to, name(to)),
+                  where, "Give both the same type.");
+}
+
+StepSpec read_copy(const JsonNode& node, const Memory& memory) {
+  auto step = read_object<StepSpec>(node, keys::kCopy, memory);
+  step.kind = StepKind::copy;
+  check_types(step, memory, node.where);
+  return step;
+}
+
+StepSpec read_barrier(const JsonNode& node) {
+  ObjectReader reader(node, key_names(keys::kBarrier));
+  StepSpec step;
+  step.kind = StepKind::barrier;
+  const JsonNode barrier = reader.need("barrier", "true");
+  if (!read_boolean(barrier))
+    throw UserError("found false, expected true", barrier.where, R"(Use "when" to switch a barrier off.)");
+  reader.read(keys::kBarrier, step);
+  reader.finish();
+  return step;
+}
+
+StepSpec read_collective(const JsonNode& node, const Memory& memory) {
+  auto step = read_object<StepSpec>(node, keys::kCollective, memory);
+  step.kind = StepKind::collective;
+  check_types(step, memory, node.where);
+  return step;
+}
+
+/// Whether an entry of "launches" is a copy, a barrier or a collective operation.
+bool is_step(const JsonNode& node) {
+  const auto& json = node.json.get();
+  return json.is_object() &&
+         std::ranges::any_of(kStepKinds, [&](const char* kind) { return json.contains(kind); });
+}
+
+StepSpec read_step(const JsonNode& node, const Memory& memory) {
+  if (memory.operation.gpus.text.empty())
+    throw UserError(
+        fmt::format("the operation {} runs on one GPU, and this step needs several", memory.operation.name),
+        node.where, R"(Remove it, or give the operation "gpus".)");
+  const auto& json = node.json.get();
+  if (json.contains("copy")) return read_copy(node, memory);
+  return json.contains("barrier") ? read_barrier(node) : read_collective(node, memory);
+}
+
+template <typename Keys>
+Launch read_launch(ObjectReader& reader, const Keys& keys, const TemplateSpec& spec,
+                   const DeclaredNames& scope) {
+  Launch launch;
+  launch.dynamic_shared_bytes = {"0", reader.where()};
+  reader.read(keys, launch, Memory{spec.operation, spec.workspace}, scope);
+  return launch;
+}
+
+Launch read_listed_launch(const JsonNode& node, const TemplateSpec& spec, const DeclaredNames& scope) {
+  ObjectReader reader(node, key_names(keys::kLaunches));
+  Launch launch = read_launch(reader, keys::kLaunches, spec, scope);
+  if (const auto programmatic = reader.find("programmatic")) {
+    if (spec.launches.empty())
+      throw UserError("there is no launch before the first one", programmatic->where,
+                      "Move it to the launch that may begin before the one before it ends.");
+    launch.programmatic = read_expression(*programmatic);
+  }
+  reader.finish();
+  return launch;
+}
+
+void add_launch(Launch launch, const Where& where, TemplateSpec& spec) {
+  launch.where = where;
+  if (!spec.operation.gpus.text.empty())
+    spec.steps.push_back({.kind = StepKind::kernel, .launch = spec.launches.size()});
+  spec.launches.push_back(std::move(launch));
+}
+
+/// "launches", or else what `read_only` finds, whose keys are `keys_of_one`.
+template <typename ReadOnly>
+void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope,
+                   std::span<const std::string_view> keys_of_one, const ReadOnly& read_only) {
+  const auto list = manifest.find("launches");
+  if (!list) return add_launch(read_only(), manifest.where(), spec);
+  for (const std::string_view key : keys_of_one) {
+    if (const auto other = manifest.find(key))
+      throw UserError(fmt::format("found both 'launches' and '{}'", key), other->where,
+                      fmt::format("Move '{}' into each of the launches.", key));
+  }
+  for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
+    if (is_step(node))
+      spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
+    else
+      add_launch(read_listed_launch(node, spec, scope), node.where, spec);
+  }
+  if (spec.launches.empty())
+    throw UserError("there is no kernel among the launches", list->where, "Add the launch of one.");
+}
+
+/// "7.0": one or two digits, a dot, a digit.
+bool is_version(const std::string& text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t dot = text.find('.');
+  const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
+  return has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
+         is_digit(text.back());
+}
+
+/// The name of a buffer that is an input alone.
+std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
+  std::string name = read_known_name(node, buffers, {});
+  const auto buffer = std::ranges::find(buffers, name, &Buffer::name);
+  if (buffer->role == BufferRole::in) return name;
+  throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
+                  "Constant memory holds inputs: name a buffer with the role \"in\".");
+}
+
+}  // namespace
+
+std::string read_memory_name(const JsonNode& node, const Memory& memory) {
+  return read_known_name(node, memory.operation.buffers, memory.workspace);
+}
+
+std::string read_written_name(const JsonNode& node, const Memory& memory) {
+  std::string name = read_memory_name(node, memory);
+  for (const Buffer& buffer : memory.operation.buffers)
+    if (buffer.name == name && buffer.role == BufferRole::in)
+      throw UserError(fmt::format("'{}' is an input, and the step writes to it", name), node.where,
+                      "Name an output or a workspace.");
+  return name;
+}
+
+std::string read_signal(const JsonNode& node, const Memory& memory) {
+  std::string name = read_memory_name(node, memory);
+  const auto array = std::ranges::find(memory.workspace, name, &WorkspaceArray::name);
+  const bool holds_words = array != memory.workspace.end() && array->zeroed &&
+                           (array->type == ElementType::u32 || array->type == ElementType::i32);
+  if (holds_words) return name;
+  throw UserError(fmt::format("'{}' cannot hold signals", name), node.where,
+                  R"(Name a workspace with "type": "u32" and "zeroed": true.)");
+}
+
+std::vector<std::pair<std::string, ExprText>> read_repeat(const JsonNode& node) {
+  std::vector<std::pair<std::string, ExprText>> counts;
+  for (const auto& [name, count] : read_members(node, "an object of expressions by variable")) {
+    check_identifier(name, count.where);
+    counts.emplace_back(name, read_expression(count));
+  }
+  return counts;
+}
+
+ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scope) {
+  const std::string expected = "a compute capability such as \"7.0\"";
+  std::string text = read_string(node, expected);
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
+  const bool is_expression = !std::ranges::all_of(text, is_plain) || scope.contains(text);
+  if (is_expression || is_version(text)) return {std::move(text), node.where};
+  throw UserError(fmt::format("found \"{}\", expected {}", text, expected), node.where,
+                  "Write major and minor version with a dot between them.");
+}
+
+ElementType read_element_type(const JsonNode& node, const Operation& operation) {
+  auto names = names_of(operation.types, &std::pair<std::string, ElementType>::first);
+  const std::size_t variables = names.size();
+  for (std::string& name : spellings<ElementType>()) names.push_back(std::move(name));
+  const std::size_t choice = read_choice(node, names);
+  return choice < variables ? operation.types[choice].second : *from_name<ElementType>(names[choice]);
+}
+
+std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
+  std::vector<Argument> arguments;
+  for (const JsonNode& element : read_list(node, "arguments", Empty::allowed))
+    arguments.push_back(read_argument(element, memory, scope));
+  return arguments;
+}
+
+std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation& operation) {
+  std::vector<WorkspaceArray> arrays;
+  DeclaredNames names;
+  for (const Buffer& buffer : operation.buffers)
+    names.declare(buffer.name, "a buffer", buffer.elements.where);
+  for (const JsonNode& element : read_list(node, "arrays", Empty::allowed)) {
+    arrays.push_back(read_object<WorkspaceArray>(element, keys::kWorkspace, operation));
+    names.declare(arrays.back().name, "a workspace", element.where.at("name"));
+  }
+  return arrays;
+}
+
+void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope) {
+  read_launches(manifest, spec, scope, key_names(keys::kOnlyLaunch), [&] {
+    ObjectReader shape(manifest.need("launch", R"(an object with "grid" and "block")"),
+                       key_names(keys::kLaunch));
+    Launch launch = read_launch(shape, keys::kLaunch, spec, scope);
+    shape.finish();
+    manifest.read(keys::kOnlyLaunch, launch, Memory{spec.operation, spec.workspace}, scope);
+    return launch;
+  });
+}
+
+void read_baseline_launches(ObjectReader& baseline, TemplateSpec& spec, const DeclaredNames& scope) {
+  read_launches(baseline, spec, scope, key_names(keys::kBaselineLaunch),
+                [&] { return read_launch(baseline, keys::kBaselineLaunch, spec, scope); });
+}
+
+void read_constants(ObjectReader& reader, TemplateSpec& spec) {
+  const auto node = reader.find("constants");
+  if (!node) return;
+  for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
+    check_qualified_name(symbol, buffer.where);
+    spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
+  }
+}
+
+bool is_passed(const TemplateSpec& spec, const std::string& name) {
+  const auto passes = [&](const Argument& argument) {
+    return argument.kind != Argument::Kind::scalar && argument.name == name;
+  };
+  const auto uses = [&](const StepSpec& step) {
+    return step.from == name || step.to == name || step.signal == name;
+  };
+  return std::ranges::any_of(spec.steps, uses) ||
+         std::ranges::any_of(spec.launches, [&](const Launch& launch) {
+           return std::ranges::any_of(launch.arguments, passes);
+         });
+}
+
+void check_all_passed(const TemplateSpec& spec, const Where& where) {
+  for (const Buffer& buffer : spec.operation.buffers) check_passed(spec, buffer.name, "buffer", where);
+  for (const WorkspaceArray& array : spec.workspace) check_passed(spec, array.name, "workspace", where);
+}
+
+}  // namespace tiletune
