@@ -20,7 +20,7 @@
 #include "exchange.h"
 #include "gpu/peers.h"
 #include "measure/argument_pack.h"
-#include "measure/group_kernel.h"
+#include "measure/loaded_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
 #include "tune/launch_text.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "measure/cache_flush.h"
+#include "measure/instruments.h"
 #include "measure/messages.h"
 #include "measure/own_kernels.h"
 

@@ -1,10 +1,9 @@
-#include "measure/group_baselines.h"
-
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
+#include "measure/baselines.h"
 #include "measure/verifier.h"
 
 namespace tiletune {

@@ -7,6 +7,7 @@
 
 #include "base/outcome.h"
 #include "measure/device_kernels.h"
+#include "space/instance.h"
 
 namespace tiletune {
 
@@ -34,5 +35,15 @@ struct Guarded {
 
 /// What was written into the bands, if anything.
 std::optional<Finding> check_guards(DeviceKernels& kernels, const Guarded& guarded);
+
+/// A NaN in every floating-point type. It stands round inputs and between their rows: a kernel that takes it
+/// for data gives a wrong result.
+constexpr std::uint8_t kNanPattern = 0xff;
+
+/// What stands round a buffer's data and between its rows.
+std::uint8_t pattern_round(const Workload::SizedBuffer& buffer);
+ElementRows rows_of(const Workload::SizedBuffer& buffer);
+/// The padding between the rows of a buffer that lies at `data`; no bands when there is none.
+Bands padding_of(const Workload::SizedBuffer& buffer, DeviceAddress data);
 
 }  // namespace tiletune

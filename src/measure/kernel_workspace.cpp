@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "measure/unlaunchable.h"
 
 namespace tiletune {
 

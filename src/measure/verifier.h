@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
+#include "measure/kernel_workspace.h"
 #include "measure/messages.h"
-#include "measure/own_memory.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
 
