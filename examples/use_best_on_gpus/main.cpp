@@ -23,7 +23,7 @@
 #include "measure/loaded_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
-#include "tune/launch_text.h"
+#include "tune/identity.h"
 #include "tune/target.h"
 #include "tune/task.h"
 

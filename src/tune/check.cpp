@@ -18,7 +18,6 @@
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
-#include "tune/source_check.h"
 
 namespace tiletune {
 

@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tune/calibrations.h"
+#include "tune/ceilings.h"
 #include "tune/identity.h"
 #include "tune/intake.h"
-#include "tune/pace.h"
-#include "tune/plausibility.h"
 #include "tune/roofline.h"
 #include "tune/row.h"
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/worker_process.h"
@@ -107,5 +108,42 @@ std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
 /// `whole_rows` are wanted do its rows have more than an outcome and a time.
 std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
                                                     Target target, Replay& replay, bool whole_rows);
+
+/// GPUs of one model, architecture and driver: their times compare, so they share one way through the space,
+/// and what one of them has measured the others need not.
+struct GpuSet {
+  std::vector<Task> tasks;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;  ///< at least one
+
+  const Target& target() const { return evaluators.front()->target(); }
+};
+
+/// An evaluator that knows its answers at once: each waits here until it is polled for.
+class InstantEvaluator : public Evaluator {
+ public:
+  explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
+
+  const Target& target() const override { return target_; }
+  void prepare_workload(const Task& /*task*/, const WorkloadKernels& /*kernels*/,
+                        std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {}
+  bool idle() const override { return !answer_; }
+  bool running() const override { return answer_.has_value(); }
+  int fd() const override { return -1; }
+  Clock::time_point deadline() const override { return answer_ ? Clock::now() : Clock::time_point::max(); }
+  std::optional<Candidate> abandon() override { return std::nullopt; }
+  std::optional<Evaluation> poll() override { return std::exchange(answer_, std::nullopt); }
+
+ protected:
+  void answer(Evaluation evaluation) { answer_ = std::move(evaluation); }
+  void finish(Candidate candidate) {
+    Evaluation evaluation;
+    evaluation.finished = std::move(candidate);
+    answer(std::move(evaluation));
+  }
+
+ private:
+  Target target_;
+  std::optional<Evaluation> answer_;
+};
 
 }  // namespace tiletune

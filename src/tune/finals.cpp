@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tune/ceilings.h"
 #include "tune/final_rows.h"
-#include "tune/plausibility.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "inspect/predict.h"
-#include "tune/instant_evaluator.h"
+#include "tune/evaluator.h"
 #include "tune/roofline.h"
 #include "tune/row.h"
 

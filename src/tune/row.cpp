@@ -14,7 +14,6 @@
 #include "compile/pool.h"
 #include "store/columns.h"
 #include "tune/identity.h"
-#include "tune/launch_text.h"
 #include "tune/provenance.h"
 #include "tune/roofline.h"
 

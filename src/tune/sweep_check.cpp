@@ -1,5 +1,3 @@
-#include "tune/sweep_check.h"
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -10,7 +8,7 @@
 #include "compile/wait.h"
 #include "draft/signature.h"
 #include "inspect/occupancy.h"
-#include "tune/source_check.h"
+#include "tune/check.h"
 
 namespace tiletune {
 
@@ -127,7 +125,7 @@ class TypeCheck {
     return all;
   }
 
-  /// Those that all of some configurations have.
+  /// The faults that all of some configurations have.
   Faults common_faults(const Task& task) {
     std::map<std::string, std::size_t> counts;
     const auto of_each = faults_of(samples_of(spec_, task, target_, kMostWitnesses));

@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "search/strategies.h"
-#include "tune/gpu_set.h"
+#include "tune/evaluator.h"
 #include "tune/knowledge.h"
+#include "tune/progress.h"
 #include "tune/python_run.h"
-#include "tune/searched_workload.h"
 #include "tune/standings.h"
-#include "tune/workload_finals.h"
 
 namespace tiletune {
 

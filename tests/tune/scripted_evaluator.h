@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/instant_evaluator.h"
+#include "tune/evaluator.h"
 #include "tune/row.h"
 
 namespace tiletune {

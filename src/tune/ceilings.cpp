@@ -1,19 +1,22 @@
-#include "tune/plausibility.h"
+#include "tune/ceilings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/text.h"
 #include "inspect/kernel_code.h"
+#include "tune/provenance.h"
+#include "tune/task_queue.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Of the ceilings: clocks differ between their calibration and a kernel's samples.
+/// The ceilings are uncertain by this share: clocks differ between their calibration and a kernel's samples.
 constexpr double kUncertainty = 0.05;
 constexpr double kPerTera = 1e12;
 constexpr double kPerGiga = 1e9;
@@ -59,7 +62,30 @@ double bytes_from_memory(const Workload& workload, const ClaimedTime& time, doub
   return (finds_nothing ? read : beyond_cache(read)) + beyond_cache(written);
 }
 
+/// More than two calibrations of one GPU differ.
+constexpr double kNoticed = 0.03;
+
+struct Rate {
+  double Calibration::*member;
+  const char* what;
+  const char* unit;
+};
+constexpr std::array kRates{Rate{&Calibration::ffma_tflops, "FP32 arithmetic", "TFLOP/s"},
+                            Rate{&Calibration::copy_gbs, "copies in device memory", "GB/s"}};
+
 }  // namespace
+
+std::optional<Calibration> known_calibration(const Database& database, const Target& target) {
+  const auto record = database.calibration(target.uuid, target.driver_version);
+  if (!record || record->read_gbs <= 0) return std::nullopt;
+  const bool has_tensor_cores = target.model.compute_major >= 8;
+  if (has_tensor_cores && record->tensor_f16_tflops <= 0) return std::nullopt;
+  return *record;
+}
+
+void keep_calibration(Database& database, const Target& target, const Calibration& calibration) {
+  database.record_calibration({calibration, target.name, target.uuid, target.driver_version, utc_now()});
+}
 
 std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings) {
@@ -76,6 +102,27 @@ std::optional<std::string> implausibility(const ClaimedTime& time, const Task& t
                     "device memory reaches"};
   if (contradicts(memory)) return memory.against(time.median_us);
   return std::nullopt;
+}
+
+std::vector<std::string> notes_of_slow_gpus(std::vector<GpuSlot>& slots) {
+  std::vector<std::string> notes;
+  for (const Rate& rate : kRates) {
+    double fastest = 0;
+    for (const GpuSlot& slot : slots)
+      if (slot.calibration && !slot.retired) fastest = std::max(fastest, *slot.calibration.*rate.member);
+    for (GpuSlot& slot : slots) {
+      if (!slot.calibration || slot.retired) continue;
+      const double own = *slot.calibration.*rate.member;
+      if (own >= fastest * (1 - kNoticed) || std::exchange(slot.is_known_as_slow, true)) continue;
+      notes.push_back(
+          fmt::format("{} is {:.1f}% slower than another {} of this sweep: {} {:.4g} {} instead of {:.4g}. "
+                      "Its rows count "
+                      "like those of the others; leave it out with --gpus",
+                      slot.evaluator->target().uuid, 100 * (1 - own / fastest), slot.evaluator->target().name,
+                      rate.what, own, rate.unit, fastest));
+    }
+  }
+  return notes;
 }
 
 }  // namespace tiletune
