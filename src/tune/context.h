@@ -69,8 +69,7 @@ struct SweepContext {
   std::vector<TaskQueue> queues;
   std::optional<OutputFiles> outputs;
   SweepSummary summary;
-  bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
-  std::uint64_t tickets = 0;  ///< of compilations, given out so far
+  bool stopping = false;  ///< Ctrl-C or the time budget: no further configuration is begun
   const Clock::time_point started = Clock::now();
 
   /// By the clock that the budget counts by, with what was spent before the sweep began.

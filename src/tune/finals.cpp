@@ -156,33 +156,28 @@ void Finals::gather(TaskQueue& queue, WorkloadFinals& finals, std::vector<Standi
     const Task& task = *finalist.entry.task;
     instantiate(task, finalist.entry.index, queue.target().model, finalist.instance);
     if (!finalist.entry.binary) {
-      finals.compiling[++sweep_.tickets] = finals.finalists.size();
-      sweep_.pool.submit(sweep_.tickets,
-                         make_compile_request(sweep_.spec.compile, *task.source, finalist.instance,
-                                              queue.target().architecture));
+      ++finals.compiling;
+      sweep_.pool.submit(make_compile_request(sweep_.spec.compile, *task.source, finalist.instance,
+                                              queue.target().architecture),
+                         [this, &queue, &finals, place = finals.finalists.size()](const Compiled& compiled) {
+                           take_compiled(queue, finals, place, compiled);
+                         });
     }
     finals.finalists.push_back(std::move(finalist));
   }
-  finals.state = finals.compiling.empty() ? State::ready : State::compiling;
+  finals.state = finals.compiling == 0 ? State::ready : State::compiling;
 }
 
-bool Finals::take_compiled(std::uint64_t ticket, const Compiled& compiled) {
-  for (TaskQueue& queue : sweep_.queues) {
-    for (WorkloadFinals& finals : queue.finals) {
-      const auto node = finals.compiling.extract(ticket);
-      if (node.empty()) continue;
-      finals.finalists[node.mapped()].entry.binary = compiled.binary;
-      if (!compiled.binary)
-        sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " +
-                                compiled.reason);
-      if (!finals.compiling.empty()) return true;
-      std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.entry.binary; });
-      finals.state = State::ready;
-      if (finals.finalists.empty()) leave_out(queue, finals, "no kernel compiles any more");
-      return true;
-    }
-  }
-  return false;
+void Finals::take_compiled(TaskQueue& queue, WorkloadFinals& finals, std::size_t place,
+                           const Compiled& compiled) {
+  if (finals.state != State::compiling) return;  // They were left out meanwhile.
+  finals.finalists[place].entry.binary = compiled.binary;
+  if (!compiled.binary)
+    sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " + compiled.reason);
+  if (--finals.compiling > 0) return;
+  std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.entry.binary; });
+  finals.state = State::ready;
+  if (finals.finalists.empty()) leave_out(queue, finals, "no kernel compiles any more");
 }
 
 Finals::Call Finals::call(TaskQueue& queue, const GpuSlot& slot) {

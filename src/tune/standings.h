@@ -115,13 +115,13 @@ struct WorkloadFinals {
   };
 
   State state = State::pending;
-  std::vector<Finalist> finalists;                 ///< the leader first
-  std::map<std::uint64_t, std::size_t> compiling;  ///< finalists by ticket of the compile pool
-  bool without_kernel_baselines = false;           ///< one of them may have ended a worker
-  const GpuSlot* lost_on = nullptr;                ///< where a worker was lost with them last
-  const GpuSlot* slot = nullptr;                   ///< where they are run
-  Clock::time_point begun;                         ///< there
-  std::uint64_t turns = 0;                         ///< taken there so far
+  std::vector<Finalist> finalists;        ///< the leader first
+  std::size_t compiling = 0;              ///< finalists without a binary
+  bool without_kernel_baselines = false;  ///< one of them may have ended a worker
+  const GpuSlot* lost_on = nullptr;       ///< where a worker was lost with them last
+  const GpuSlot* slot = nullptr;          ///< where they are run
+  Clock::time_point begun;                ///< there
+  std::uint64_t turns = 0;                ///< taken there so far
   int repetitions = 0;
 
   /// The first of those without a fault; null when there is none.
