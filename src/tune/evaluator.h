@@ -37,26 +37,18 @@ struct Candidate {
   const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
 };
 
-/// A worker was lost in the finals.
-struct FinalsLoss {
-  std::uint64_t ticket = 0;  ///< of the finalist whose turn it was; 0: a baseline's, the twin's, nobody's
-  Outcome outcome = Outcome::crashed;
-  std::string reason;
-  bool blameless = false;  ///< the finalist had no part in it
-};
-
 /// What an evaluator has to say; every part may be absent.
 struct Evaluation {
-  std::optional<Candidate> finished;  ///< also one with which a worker was lost
-  std::optional<Candidate> returned;  ///< not evaluated
-  std::vector<Trial> baselines;
-  std::optional<Calibration> calibration;  ///< when prepare_workload() asked for it
-  std::optional<std::uint64_t> turn;       ///< finals have come to the finalist of that ticket
-  std::optional<FinalsMeasured> finals;
-  std::optional<FinalsLoss> finals_lost;
-  std::string note;      ///< for the person watching
-  std::string unusable;  ///< why it cannot evaluate the workload that it was to begin
-  std::string retired;   ///< why this evaluator takes no more candidates, ever
+  std::optional<Candidate> finished = {};  ///< also one with which a worker was lost
+  std::optional<Candidate> returned = {};  ///< not evaluated
+  std::vector<Trial> baselines = {};
+  std::optional<Calibration> calibration = {};  ///< when prepare_workload() asked for it
+  std::optional<std::uint64_t> turn = {};       ///< finals have come to the finalist of that ticket
+  std::optional<FinalsMeasured> finals = {};
+  std::optional<WorkerLost> finals_lost = {};
+  std::string note = {};      ///< for the person watching
+  std::string unusable = {};  ///< why it cannot evaluate the workload that it was to begin
+  std::string retired = {};   ///< why this evaluator takes no more candidates, ever
 };
 
 /// Turns candidates into rows with times. One candidate at a time.
@@ -135,11 +127,7 @@ class InstantEvaluator : public Evaluator {
 
  protected:
   void answer(Evaluation evaluation) { answer_ = std::move(evaluation); }
-  void finish(Candidate candidate) {
-    Evaluation evaluation;
-    evaluation.finished = std::move(candidate);
-    answer(std::move(evaluation));
-  }
+  void finish(Candidate candidate) { answer({.finished = std::move(candidate)}); }
 
  private:
   Target target_;

@@ -252,17 +252,17 @@ void Finals::finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measu
   close(queue, finals);
 }
 
-void Finals::lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss) {
+void Finals::lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss) {
   WorkloadFinals& finals = *finals_on(queue, slot);
   free_slot(slot, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
   finals.lost_on = &slot;
-  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.ticket);
-  finals.without_kernel_baselines |= loss.ticket == 0 && !loss.blameless;
+  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.end.ticket);
+  finals.without_kernel_baselines |= loss.end.ticket == 0 && !loss.blameless;
   const bool another_decides = queue.others_can(slot, workload_of(queue, finals));
   if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
-    finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &slot};
-  repeat(queue, finals, loss.reason);
+    finalist->fault = Finalist::Fault{loss.end.outcome, loss.end.reason, &slot};
+  repeat(queue, finals, loss.end.reason);
 }
 
 /// False where the ceilings have to be measured again first.

@@ -31,7 +31,7 @@ class Finals {
   /// What comes of it.
   void take_turn(TaskQueue& queue, const GpuSlot& slot);
   void finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured);
-  void lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss);
+  void lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss);
   /// The GPU is given up, or was told to stop: what it found against finalists does not count.
   void release(TaskQueue& queue, GpuSlot& slot);
 
