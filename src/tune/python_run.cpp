@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/confinement.h"
+#include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/printable.h"
@@ -24,10 +25,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct FoundPython {
-  Python python;
-  std::string why_not;  ///< empty when there is one
+/// A Python that has NumPy.
+struct Python {
+  std::string executable;
+  std::vector<std::string> places;  ///< files and folders that it reads
+  std::string why_not = {};         ///< why there is none; empty when there is one
 };
+
+/// The script that tells where a Python lies, and runs functions.
+fs::path python_runner() { return home_folder() / "python" / "run_reference.py"; }
 
 /// The runner prints it last, behind whatever Python and NumPy say of themselves.
 nlohmann::ordered_json last_object(const std::string& printed) {
@@ -41,7 +47,7 @@ nlohmann::ordered_json last_object(const std::string& printed) {
 
 /// It runs as whoever calls tiletune, from whose folders alone it takes modules: those of the working folder
 /// are a stranger's (WorkerProcess).
-FoundPython look_for_python() {
+Python look_for_python() {
   constexpr auto kPatience = std::chrono::seconds(30);
   const char* const named = std::getenv("TILETUNE_PYTHON");
   try {
@@ -50,15 +56,23 @@ FoundPython look_for_python() {
     process.receive(kPatience);
     const std::string printed = process.take_printed();
     const nlohmann::ordered_json facts = last_object(printed);
-    if (!facts.is_object()) return {{}, printed.empty() ? "it did not answer" : printed_text(printed)};
-    if (const auto error = facts.value("error", ""); !error.empty()) return {{}, printable(error)};
-    return {{facts.at("executable").get<std::string>(), facts.at("places").get<std::vector<std::string>>()},
-            ""};
+    if (!facts.is_object()) return {"", {}, printed.empty() ? "it did not answer" : printed_text(printed)};
+    if (const auto error = facts.value("error", ""); !error.empty()) return {"", {}, printable(error)};
+    return {facts.at("executable").get<std::string>(), facts.at("places").get<std::vector<std::string>>()};
   } catch (const UserError& error) {
-    return {{}, error.message()};
+    return {"", {}, error.message()};
   } catch (const std::exception&) {  // of the channel, or of facts of other types
-    return {{}, "it is not Python"};
+    return {"", {}, "it is not Python"};
   }
+}
+
+/// The one that TILETUNE_PYTHON names, else python3. It is looked for once in a process. Throws UserError,
+/// with `where` for the place, when there is none, or it has no NumPy.
+const Python& find_python(const Where& where) {
+  static const Python found = look_for_python();
+  if (found.why_not.empty()) return found;
+  throw UserError("the reference needs Python with NumPy: " + found.why_not, where,
+                  "Install python3 and NumPy (python3-numpy), or name another Python in TILETUNE_PYTHON.");
 }
 
 using Json = nlohmann::ordered_json;
@@ -138,22 +152,13 @@ std::uint64_t memory_of(const Workload& workload) {
   return kMemory + kOfAThread * std::thread::hardware_concurrency() + kCopies * bytes;
 }
 
-/// Of a file of bits that NumPy has no type for, their name; else empty.
+/// The name of the type of a file of bits that NumPy has no type for; else empty.
 std::string bits_of(const Workload::SizedBuffer& buffer) {
   const bool has_own_type = numpy_type_of(buffer.type) == buffer.type;
   return buffer.file && !has_own_type ? std::string(name(buffer.type)) : "";
 }
 
 }  // namespace
-
-const Python& find_python(const Where& where) {
-  static const FoundPython found = look_for_python();
-  if (found.why_not.empty()) return found.python;
-  throw UserError("the reference needs Python with NumPy: " + found.why_not, where,
-                  "Install python3 and NumPy (python3-numpy), or name another Python in TILETUNE_PYTHON.");
-}
-
-std::filesystem::path python_runner() { return home_folder() / "python" / "run_reference.py"; }
 
 std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task) {
   std::vector<std::pair<std::string, ArrayFile>> outputs;
@@ -269,7 +274,7 @@ void PythonRun::wait() const {
   ::poll(&descriptor, 1, kMoment_ms);
 }
 
-/// Of a process that has ended.
+/// The answer of a process that has ended.
 PythonAnswer PythonRun::end() {
   const std::string how = process_->reap().how;
   Json said;

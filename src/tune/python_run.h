@@ -6,26 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/worker_process.h"
 #include "spec/npy.h"
 #include "tune/python_worker.h"
 #include "tune/task.h"
 
 namespace tiletune {
-
-/// A Python that has NumPy.
-struct Python {
-  std::string executable;
-  std::vector<std::string> places;  ///< files and folders that it reads
-};
-
-/// The one that TILETUNE_PYTHON names, else python3. It is looked for once in a process. Throws UserError,
-/// with `where` for the place, when there is none, or it has no NumPy.
-const Python& find_python(const Where& where);
-
-/// The script that tells where a Python lies, and runs functions.
-std::filesystem::path python_runner();
 
 /// The outputs of a task's operation as its function of Python leaves them: where, and of which type.
 std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task);
