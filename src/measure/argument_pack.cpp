@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "measure/kernel_workspace.h"
+#include "measure/guards.h"
 
 namespace tiletune {
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "gpu/graph.h"
-#include "measure/verifier.h"
+#include "measure/measure_kernel.h"
 
 namespace tiletune {
 

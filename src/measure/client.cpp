@@ -10,7 +10,7 @@
 #include "base/fields_json.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "measure/error_bound.h"
+#include "measure/launch_checks.h"
 
 namespace tiletune {
 

@@ -10,10 +10,9 @@
 #include <random>
 
 #include "measure/finals_steps.h"
-#include "measure/kernel_workspace.h"
+#include "measure/guards.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
-#include "measure/verifier.h"
 
 namespace tiletune {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "measure/baselines.h"
-#include "measure/verifier.h"
+#include "measure/measure_kernel.h"
 
 namespace tiletune {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/qualified_name.h"
-#include "measure/kernel_workspace.h"
+#include "measure/guards.h"
 
 namespace tiletune {
 

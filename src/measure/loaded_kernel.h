@@ -10,7 +10,7 @@
 #include "gpu/device.h"
 #include "measure/argument_pack.h"
 #include "measure/gpu_group.h"
-#include "measure/kernel_workspace.h"
+#include "measure/guards.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
 #include "measure/reference.h"

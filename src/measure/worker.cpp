@@ -29,7 +29,6 @@
 #include "measure/gpu_group.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
-#include "measure/own_kernels.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
 

@@ -71,7 +71,7 @@ struct Trial {
   std::optional<double> percent_of_baseline;   ///< 100 * baseline_us / median_us
   std::optional<double> percent_of_peak;       ///< of the GPU model's FP32 peak
   std::optional<double> arithmetic_intensity;  ///< operations per byte of compulsory DRAM traffic
-  std::string pipe;                            ///< see pipe_of() in tune/roofline.h; empty: not known
+  std::string pipe;                            ///< see pipe_of() in tune/ceilings.h; empty: not known
   std::string bound;                           ///< ceiling that bounds it: "compute" or "memory"
   std::optional<double> percent_of_ceiling;    ///< of that ceiling as measured on this GPU
   std::optional<double> percent_of_copy;       ///< gbs of what a copy in device memory reached

@@ -9,7 +9,6 @@
 #include "tune/ceilings.h"
 #include "tune/identity.h"
 #include "tune/intake.h"
-#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "inspect/predict.h"
-#include "tune/roofline.h"
+#include "tune/ceilings.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/statistics.h"
-#include "tune/roofline.h"
+#include "tune/ceilings.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "inspect/kernel_hash.h"
+#include "tune/ceilings.h"
 #include "tune/identity.h"
-#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "tune/ceilings.h"
 #include "tune/provenance.h"
-#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
