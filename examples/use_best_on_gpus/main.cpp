@@ -20,10 +20,10 @@
 #include "exchange.h"
 #include "gpu/peers.h"
 #include "measure/argument_pack.h"
-#include "measure/group_kernel.h"
+#include "measure/loaded_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
-#include "tune/launch_text.h"
+#include "tune/identity.h"
 #include "tune/target.h"
 #include "tune/task.h"
 

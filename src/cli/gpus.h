@@ -9,7 +9,7 @@
 #include "inspect/static_model.h"
 #include "measure/client.h"
 #include "spec/tune_spec.h"
-#include "tune/gpu_set.h"
+#include "tune/evaluator.h"
 #include "tune/target.h"
 
 namespace tiletune {

@@ -21,11 +21,9 @@
 #include "output/table.h"
 #include "search/strategies.h"
 #include "tune/check.h"
-#include "tune/choose_strategy.h"
 #include "tune/context.h"
-#include "tune/keep_recorded.h"
 #include "tune/sweep.h"
-#include "tune/sweep_check.h"
+#include "tune/sweep_plan.h"
 
 namespace tiletune {
 

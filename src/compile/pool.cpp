@@ -66,7 +66,7 @@ struct CompilePool::Impl {
       : options(completed(std::move(given))), cache(options.cache_folder) {}
 
   std::optional<Compiled> find(const std::string& key, const KernelSource& source);
-  bool submit(std::uint64_t ticket, CompileRequest request);
+  bool submit(CompileRequest request, OnDone on_done);
   void finish(const std::string& identity, const Compiled& compiled);
 
   void start_workers();
@@ -89,10 +89,10 @@ struct CompilePool::Impl {
   CubinCache cache;
   std::list<Worker> workers;
   std::deque<QueuedJob> queue;
-  std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by identity, of all jobs not yet finished
-  RecentResults recent{kMostRecentBytes};                     ///< but crashes, which may not happen again
+  std::map<std::string, std::vector<OnDone>> waiting;  ///< by identity, for all jobs not yet finished
+  RecentResults recent{kMostRecentBytes};              ///< but crashes, which may not happen again
   DependencyCheck dependencies;
-  std::vector<std::pair<std::uint64_t, Compiled>> finished;
+  std::vector<std::pair<OnDone, Compiled>> finished;
   std::size_t pending = 0;
   int failed_starts = 0;  ///< in a row
   double cpu_seconds = 0;
@@ -113,16 +113,16 @@ std::optional<Compiled> CompilePool::Impl::find(const std::string& key, const Ke
   return known;
 }
 
-bool CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
+bool CompilePool::Impl::submit(CompileRequest request, OnDone on_done) {
   ++pending;
   std::string key = request.key();
   std::string identity = identity_of(key, request.source);
-  if (const auto in_flight = tickets.find(identity); in_flight != tickets.end()) {
-    in_flight->second.push_back(ticket);
+  if (const auto in_flight = waiting.find(identity); in_flight != waiting.end()) {
+    in_flight->second.push_back(std::move(on_done));
   } else if (auto known = find(key, request.source)) {
-    finished.emplace_back(ticket, std::move(*known));
+    finished.emplace_back(std::move(on_done), std::move(*known));
   } else {
-    tickets[identity] = {ticket};
+    waiting[identity].push_back(std::move(on_done));
     queue.push_back({std::move(identity), std::move(key), std::move(request)});
     return false;
   }
@@ -130,8 +130,8 @@ bool CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
 }
 
 void CompilePool::Impl::finish(const std::string& identity, const Compiled& compiled) {
-  const auto waiting = tickets.extract(identity);
-  for (const std::uint64_t ticket : waiting.mapped()) finished.emplace_back(ticket, compiled);
+  auto done = waiting.extract(identity);
+  for (OnDone& on_done : done.mapped()) finished.emplace_back(std::move(on_done), compiled);
   if (compiled.outcome != Outcome::compile_crashed) recent.add(identity, compiled);
 }
 
@@ -279,18 +279,20 @@ std::optional<Compiled> CompilePool::find(const CompileRequest& request) {
   return impl_->find(request.key(), request.source);
 }
 
-bool CompilePool::submit(std::uint64_t ticket, CompileRequest request) {
-  return impl_->submit(ticket, std::move(request));
+bool CompilePool::submit(CompileRequest request, OnDone on_done) {
+  return impl_->submit(std::move(request), std::move(on_done));
 }
 
-std::vector<std::pair<std::uint64_t, Compiled>> CompilePool::take_finished() {
+std::size_t CompilePool::deliver() {
   for (Worker& worker : impl_->workers) impl_->attend(worker);
   impl_->drop_ended_workers();
   impl_->start_workers();
   impl_->send_jobs();
   impl_->drop_ended_workers();
-  impl_->pending -= impl_->finished.size();
-  return std::exchange(impl_->finished, {});
+  const auto finished = std::exchange(impl_->finished, {});
+  impl_->pending -= finished.size();
+  for (const auto& [on_done, compiled] : finished) on_done(compiled);
+  return finished.size();
 }
 
 std::size_t CompilePool::pending() const { return impl_->pending; }

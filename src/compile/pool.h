@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/worker_process.h"
@@ -43,19 +43,22 @@ class CompilePool {
   /// have failed or timed out.
   std::optional<Compiled> find(const CompileRequest& request);
 
-  /// Queues a request under a caller's ticket. What find() knows completes at the next take_finished()
-  /// without a worker; equal keys in flight are compiled once. True when nothing more has to be compiled.
-  bool submit(std::uint64_t ticket, CompileRequest request);
+  using OnDone = std::function<void(const Compiled&)>;
+  /// Queues a request; deliver() calls `on_done` with what came of it. What find() knows is delivered next
+  /// time without a worker; equal keys in flight are compiled once. True when nothing more has to be
+  /// compiled.
+  bool submit(CompileRequest request, OnDone on_done);
 
-  /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.
-  /// Throws UserError when workers cannot be started.
-  std::vector<std::pair<std::uint64_t, Compiled>> take_finished();
+  /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Calls the `on_done` of
+  /// each request that has finished, and returns how many these were. Throws UserError when workers cannot be
+  /// started.
+  std::size_t deliver();
 
-  /// Submitted and not yet taken.
+  /// Submitted and not yet delivered.
   std::size_t pending() const;
   int workers() const;
 
-  /// Descriptors to poll for POLLIN, and the time at which take_finished() is due even when none is ready.
+  /// Descriptors to poll for POLLIN, and the time at which deliver() is due even when none is ready.
   std::vector<int> fds() const;
   Clock::time_point next_deadline() const;
 

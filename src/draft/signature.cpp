@@ -152,12 +152,10 @@ std::string expression_of(const KernelText& kernel, const std::string& type) {
 }
 
 Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
-  pool.submit(0, request);
-  while (true) {
-    auto finished = pool.take_finished();
-    if (!finished.empty()) return std::move(finished.front().second);
-    wait_for_work(pool);
-  }
+  Compiled compiled;
+  pool.submit(request, [&](const Compiled& done) { compiled = done; });
+  while (pool.deliver() == 0) wait_for_work(pool);
+  return compiled;
 }
 
 /// Names in `identifier "X" is undefined` that stand in the source where values do.

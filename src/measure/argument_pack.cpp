@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "measure/unlaunchable.h"
+#include "measure/guards.h"
 
 namespace tiletune {
 

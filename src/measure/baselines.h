@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,15 @@
 #include "measure/timing.h"
 
 namespace tiletune {
+
+/// The type of the numbers that a kernel of cuBLAS or cuBLASLt multiplies, as its name tells: tf32 of FP32
+/// numbers that tensor cores round, e4m3 of 8-bit floating-point numbers of either kind. None of a name that
+/// does not tell, and of kernels that only add up what others have left.
+std::optional<BlasType> multiplied_type(std::string_view kernel);
+
+/// Why none of a product's kernels multiplies numbers of the type that was asked for; empty where one does,
+/// and where no name tells.
+std::string type_fault(const BlasGemm& gemm, std::span<const std::string> kernels);
 
 /// A baseline that can be launched again.
 struct RunnableBaseline {
@@ -35,5 +46,10 @@ Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, Bla
 /// The part of a library kernel's name that tells of tensor cores, which multiply no FP32 numbers: "tf32",
 /// "s1688" and the like. Empty when there is none.
 std::string_view tensor_core_mark(std::string_view kernel);
+
+/// Verifies and times the product of a problem of several GPUs by cuBLAS, before or after what NCCL does, on
+/// the problem's slices; where NCCL does nothing also by cuBLAS on the first GPU alone. What fails or errs
+/// too much is left out, with a note. Throws CudaError.
+Baselines measure_group_baselines(ProblemBuffers& buffers, Gpu& gpu, Timer& timer);
 
 }  // namespace tiletune

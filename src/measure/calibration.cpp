@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/statistics.h"
-#include "measure/own_kernels.h"
+#include "measure/device_kernels.h"
 
 namespace tiletune {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "measure/cache_flush.h"
+#include "measure/device_kernels.h"
+#include "measure/instruments.h"
 #include "measure/messages.h"
-#include "measure/own_kernels.h"
 
 namespace tiletune {
 

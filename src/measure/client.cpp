@@ -10,7 +10,7 @@
 #include "base/fields_json.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "measure/error_bound.h"
+#include "measure/launch_checks.h"
 
 namespace tiletune {
 
@@ -170,11 +170,7 @@ std::optional<GpuEvent> GpuClient::poll() {
 }
 
 std::optional<GpuEvent> GpuClient::next_event() {
-  if (!delivered_) {
-    GpuEvent event = lose(Outcome::crashed, "did not accept its request");
-    event.blameless = true;
-    return event;
-  }
+  if (!delivered_) return lose(Outcome::crashed, "did not accept its request", true);
   while (const auto message = worker_->receive()) {
     if (auto event = understand(*message)) return event;
   }
@@ -198,32 +194,32 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     return std::nullopt;
   }
   if (type == "alive") return take_sign_of_life(message);
-  GpuEvent event;
-  if (state_ == State::preparing && type == "prepare_failed") {
-    event.kind = GpuEvent::Kind::prepare_failed;
-    event.reason = reason_in(message);
-  } else if (state_ == State::preparing) {
-    take_prepared(event, message);
-  } else if (state_ == State::running) {
-    event.kind = GpuEvent::Kind::finals_measured;
-    event.finals = checked_finals(message);
-    losses_in_a_row_ = 0;
-  } else {
-    event.measured = from_json<Measured>(message);
-    if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
-    event.measured.printed = worker_->take_printed();
-    judge(event.measured, tolerance_factor_);
-    losses_in_a_row_ = 0;
-  }
+  GpuEvent answer = take_answer(message, type == "prepare_failed");
   become_idle();
-  return event;
+  return answer;
 }
 
-void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& message) {
-  event.kind = GpuEvent::Kind::prepared;
-  event.prepared = from_json<Prepared>(message);
+GpuEvent GpuClient::take_answer(const nlohmann::ordered_json& message, bool failed) {
+  if (state_ == State::preparing && failed) return PrepareFailed{reason_in(message)};
+  if (state_ == State::preparing) return take_prepared(message);
+  if (state_ == State::running) {
+    FinalsMeasured finals = checked_finals(message);
+    losses_in_a_row_ = 0;
+    return finals;
+  }
+  auto measured = from_json<Measured>(message);
+  if (measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
+  measured.printed = worker_->take_printed();
+  judge(measured, tolerance_factor_);
+  losses_in_a_row_ = 0;
+  return measured;
+}
+
+Prepared GpuClient::take_prepared(const nlohmann::ordered_json& message) {
+  auto prepared = from_json<Prepared>(message);
   prepared_ = true;
-  problem_->calibrate = problem_->calibrate && !event.prepared.calibration;
+  problem_->calibrate = problem_->calibrate && !prepared.calibration;
+  return prepared;
 }
 
 /// It may say whose turn it is.
@@ -235,10 +231,7 @@ std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_jso
   if (*turn != 0 && !finalists_.contains(*turn))
     throw ProtocolError("the finals are of other configurations");
   ticket_ = *turn;
-  GpuEvent event;
-  event.kind = GpuEvent::Kind::turn;
-  event.ticket = *turn;
-  return event;
+  return FinalsTurn{*turn};
 }
 
 FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
@@ -263,26 +256,23 @@ void GpuClient::judge(Result& result, double tolerance_factor) const {
 }
 
 /// `how` is what was seen of its end, if anything; a signal from outside explains everything else.
-GpuEvent GpuClient::lose_gone_worker(const std::string& how) {
+WorkerLost GpuClient::lose_gone_worker(const std::string& how) {
   const WorkerEnd end = worker_->reap();
-  GpuEvent event = lose(Outcome::crashed, how.empty() || end.from_outside ? end.how : how);
-  event.blameless = end.from_outside;
-  return event;
+  return lose(Outcome::crashed, how.empty() || end.from_outside ? end.how : how, end.from_outside);
 }
 
-GpuEvent GpuClient::lose(Outcome outcome, const std::string& reason) {
-  GpuEvent event;
-  event.kind = GpuEvent::Kind::lost;
-  event.reason = reason;
-  event.measured.ticket = ticket_;
-  event.measured.outcome = outcome;
-  event.measured.reason = reason;
-  if (worker_) event.measured.printed = worker_->take_printed();
-  event.while_opening = state_ == State::opening;
+WorkerLost GpuClient::lose(Outcome outcome, const std::string& reason, bool blameless) {
+  WorkerLost lost;
+  lost.end.ticket = ticket_;
+  lost.end.outcome = outcome;
+  lost.end.reason = reason;
+  if (worker_) lost.end.printed = worker_->take_printed();
+  lost.blameless = blameless;
+  lost.while_opening = state_ == State::opening;
   ++losses_in_a_row_;
   delivered_ = true;
   stop();
-  return event;
+  return lost;
 }
 
 }  // namespace tiletune

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/stop.h"
@@ -23,25 +24,26 @@ struct GpuClientOptions {
   double slack_s = 5;
 };
 
-/// What a GPU worker answered, or that it was lost.
-struct GpuEvent {
-  enum class Kind {
-    prepared,
-    prepare_failed,  ///< `reason`; the worker lives
-    measured,
-    turn,             ///< finals have come to `ticket`
-    finals_measured,  ///< finals have come to their end: `finals`
-    lost  ///< died, hung or sent garbage; `measured` has outcome crashed or timeout and the reason
-  };
-  Kind kind = Kind::measured;
-  Prepared prepared;
-  Measured measured;
-  std::uint64_t ticket = 0;  ///< of a finalist; 0: a baseline or the twin
-  FinalsMeasured finals;
+/// The problem cannot be prepared, and the worker lives.
+struct PrepareFailed {
   std::string reason;
-  bool blameless = false;      ///< of a lost worker: what it was given had no part in that
-  bool while_opening = false;  ///< of a lost worker: it never came to the problem
 };
+
+/// Finals have come to a finalist.
+struct FinalsTurn {
+  std::uint64_t ticket = 0;  ///< 0: a baseline or the twin
+};
+
+/// A worker died, hung or sent garbage.
+struct WorkerLost {
+  Measured
+      end;  ///< ticket of what was measured, or whose turn it was; outcome crashed or timeout; the reason
+  bool blameless = false;      ///< what it was given had no part in that
+  bool while_opening = false;  ///< it never came to the problem
+};
+
+/// What a GPU worker answered, or that it was lost.
+using GpuEvent = std::variant<Prepared, PrepareFailed, Measured, FinalsTurn, FinalsMeasured, WorkerLost>;
 
 /// The parent's end of one GPU worker. One request at a time; poll() never blocks.
 class GpuClient {
@@ -62,7 +64,7 @@ class GpuClient {
   const std::string& why() const { return why_; }
 
   /// Needs an idle client. Where the worker was lost, another is started first; its failure to open is a
-  /// `lost` event too.
+  /// loss too.
   void prepare(PrepareRequest request);
   /// The same for the problem prepared last.
   void prepare_again();
@@ -71,8 +73,7 @@ class GpuClient {
   bool ready();
   /// Needs ready().
   void dispatch(const MeasureRequest& request);
-  /// Needs ready(). When the worker is lost, the ticket in `measured` is of the finalist whose turn it
-  /// was.
+  /// Needs ready().
   void dispatch(const FinalsRequest& request);
 
   bool idle() const { return state_ == State::idle; }
@@ -98,13 +99,14 @@ class GpuClient {
   std::optional<nlohmann::ordered_json> first_message(const Stop& stop);
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
-  void take_prepared(GpuEvent& event, const nlohmann::ordered_json& message);
+  GpuEvent take_answer(const nlohmann::ordered_json& message, bool failed);
+  Prepared take_prepared(const nlohmann::ordered_json& message);
   std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
   template <typename Result>
   void judge(Result& result, double tolerance_factor) const;
-  GpuEvent lose(Outcome outcome, const std::string& reason);
-  GpuEvent lose_gone_worker(const std::string& how);
+  WorkerLost lose(Outcome outcome, const std::string& reason, bool blameless = false);
+  WorkerLost lose_gone_worker(const std::string& how);
   std::string end_of_worker();
   double patience_s() const;
   const char* task() const;

@@ -9,13 +9,10 @@
 #include <optional>
 #include <random>
 
-#include "measure/finals_rounds.h"
-#include "measure/host_copies.h"
+#include "measure/finals_steps.h"
+#include "measure/guards.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
-#include "measure/sustained.h"
-#include "measure/unlaunchable.h"
-#include "measure/verifier.h"
 
 namespace tiletune {
 

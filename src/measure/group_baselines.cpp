@@ -1,11 +1,10 @@
-#include "measure/group_baselines.h"
-
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
-#include "measure/verifier.h"
+#include "measure/baselines.h"
+#include "measure/measure_kernel.h"
 
 namespace tiletune {
 

@@ -1,11 +1,45 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "gpu/device.h"
+#include "measure/device_kernels.h"
+#include "measure/messages.h"
+#include "space/instance.h"
+#include "spec/tune_spec.h"
+
 namespace tiletune {
+
+/// Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
+/// elements the largest of normally distributed errors stays below 6.5 standard deviations.
+inline constexpr double kLargestErrorFactor = 16;
+
+/// Whether an output differs too much from its reference: norm-wise by more than `bound`, or in its worst
+/// element (absolute) by more than kLargestErrorFactor x bound x the reference's RMS.
+bool exceeds(double bound, double relative_error, double largest_error, double reference_rms);
+
+/// Half the distance from 1 to the next number; 0 for integers.
+double unit_roundoff(ElementType type);
+
+/// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
+/// unit roundoff u_out of the output's type, u_acc of the sums, and L products summed per output: rounding
+/// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+/// ed., 2.8). TF32's 3e-4 lies far above it for every length that fits a GPU.
+double error_bound(ElementType output, double accumulation_roundoff, double accumulation_length,
+                   double factor);
+/// That of an output of a problem. A reference that other configurations computed errs as they do.
+double error_bound(const PrepareRequest& problem, ElementType output, double tolerance_factor);
+
+/// Why the figures of a configuration that its worker calls right say that it is wrong: its relative error is
+/// larger than any output's bound. Empty when they do not, or where elements have a tolerance.
+std::string contradiction(const Accuracy& accuracy, const PrepareRequest& problem, double tolerance_factor);
 
 /// What the outputs of a kernel's timed launches were found to be.
 struct LaunchTally {
@@ -39,6 +73,75 @@ class CheckBudget {
   std::mt19937_64 random_;
   double measured_us_ = 0;
   double checked_us_ = 0;
+};
+
+/// Samples that are queued at a time.
+inline constexpr int kLongestSeries = 16;
+/// So many of a buffer's copies, and thus of a sample's launches, are checked.
+inline constexpr std::size_t kMostCopies = 100;
+
+/// What outputs hold before a timed launch: a small number in every type.
+inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
+
+/// By how much one output may differ from its reference.
+struct ErrorLimits {
+  double reference_rms = 0;
+  double error_bound = 0;                   ///< norm-wise, relative
+  std::optional<Tolerance> tolerance = {};  ///< of each element, in place of the bound
+
+  /// What each element may differ by: the tolerance, or what the bound allows an element that is as large as
+  /// most.
+  Tolerance of_element() const { return tolerance.value_or(Tolerance{error_bound * reference_rms, 0}); }
+};
+
+/// One output of a range of launches, and what it must be.
+struct CheckedOutput {
+  std::array<BufferCopies, 2> copies;  ///< where the launches wrote it
+  DeviceAddress reference = 0;
+  ErrorLimits limits;
+};
+
+/// "3 of 4096 elements of c differ from the reference by more than 1e-06 + 1e-05 x |reference|"
+std::string describe_off(std::uint64_t off, const Workload::SizedBuffer& buffer, const Tolerance& tolerance);
+
+bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits);
+/// What is wrong with it.
+std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                     const ErrorLimits& limits);
+
+/// Comparisons of timed launches' outputs with the reference. They run on the GPU behind the launches, and
+/// are read later.
+class CheckQueue {
+ public:
+  /// `outputs` are the buffers that every launch writes.
+  CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs);
+
+  /// Makes space for checks of so many launches, kLongestSeries * kMostCopies at most. May wait for the GPU,
+  /// which queue() never does.
+  void reserve(std::size_t launches);
+  /// Queues the checks of so many launches; `where` has one element for each output.
+  void queue(std::size_t launches, const std::vector<CheckedOutput>& where,
+             std::shared_ptr<LaunchTally> tally);
+  /// Waits, and adds what was queued to the tallies.
+  void settle();
+
+ private:
+  /// Queued comparisons of one call.
+  struct Queued {
+    std::shared_ptr<LaunchTally> tally;
+    std::vector<ErrorLimits> limits;  ///< by output
+    std::size_t first = 0;            ///< of its LaunchChecks, one after the other for each launch and output
+    std::size_t launches = 0;
+  };
+
+  void settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const;
+
+  Gpu& gpu_;
+  DeviceKernels& kernels_;
+  std::vector<Workload::SizedBuffer> outputs_;
+  DeviceBuffer checks_;
+  std::vector<Queued> queued_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace tiletune

@@ -1,11 +1,228 @@
 #include "measure/loaded_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "base/identifier.h"
+#include "measure/guards.h"
 
 namespace tiletune {
+
+namespace {
+
+/// Arrays whose addresses on all GPUs are passed.
+std::set<std::string> names_of_peers(const MeasureRequest& request) {
+  std::set<std::string> names;
+  for (const KernelCall& call : request.calls) {
+    for (const ArgumentValue& argument : call.arguments)
+      if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
+                               const std::vector<KernelCall>& calls) {
+  std::vector<Kernel> kernels;
+  for (const KernelCall& call : calls) {
+    Kernel& kernel = kernels.emplace_back(module, call.symbol);
+    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
+  }
+  return kernels;
+}
+
+std::vector<GpuStep> steps_of(const MeasureRequest& request) {
+  if (!request.steps.empty()) return request.steps;
+  std::vector<GpuStep> steps;
+  for (std::size_t i = 0; i < request.calls.size(); ++i) {
+    GpuStep& step = steps.emplace_back();
+    step.launch = static_cast<std::int64_t>(i);
+  }
+  return steps;
+}
+
+GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request)
+    : group_(slices.group()),
+      slices_(slices),
+      libraries_(libraries),
+      request_(request),
+      steps_(steps_of(request)),
+      launches_(group_) {}
+
+GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+                         const std::map<std::string, DeviceAddress>& wholes)
+    : GroupKernel(slices, libraries, request) {
+  for (const GpuStep& step : steps_) check_step(step, libraries);
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_.push_back(load(gpu, wholes)); });
+  group_.on_each([&](std::size_t gpu) {
+    list_peers(gpu);
+    Member& member = *members_[gpu];
+    for (const KernelCall& call : request_.calls)
+      member.arguments.emplace_back(call.arguments, member.addresses,
+                                    PeerArguments{static_cast<std::int64_t>(gpu), &member.peers});
+  });
+  group_.join();
+}
+
+GroupKernel::~GroupKernel() {
+  try {
+    group_.on_each([&](std::size_t gpu) {
+      if (gpu < members_.size()) members_[gpu].reset();
+    });
+  } catch (const CudaError&) {
+    // What it is destroyed for says more.
+    return;
+  }
+}
+
+std::unique_ptr<GroupKernel::Member> GroupKernel::load(std::size_t gpu,
+                                                       const std::map<std::string, DeviceAddress>& wholes) {
+  auto member = std::make_unique<Member>();
+  member->module = std::make_shared<const Module>(request_.cubin);
+  member->kernels = kernels_of(member->module, request_.calls);
+  member->workspace =
+      std::make_unique<KernelWorkspace>(group_.gpu(gpu), group_.kernels(gpu), request_.workspace);
+  member->addresses = slices_.addresses(gpu);
+  member->addresses.insert(member->workspace->addresses().begin(), member->workspace->addresses().end());
+  for (const ConstantCopy& constant : request_.constants) {
+    copy_between(member->module->variable(symbol_of_variable(constant.symbol)), wholes.at(constant.buffer),
+                 static_cast<std::size_t>(constant.bytes), group_.stream(gpu));
+  }
+  return member;
+}
+
+void GroupKernel::list_peers(std::size_t gpu) {
+  std::vector<DeviceAddress> lists;
+  const std::set<std::string> names = names_of_peers(request_);
+  for (const std::string& name : names) {
+    for (const auto& member : members_) lists.push_back(member->addresses.at(name));
+  }
+  if (lists.empty()) return;
+  Member& member = *members_[gpu];
+  const std::size_t list_bytes = group_.size() * sizeof(DeviceAddress);
+  member.lists = DeviceBuffer(names.size() * list_bytes);
+  group_.gpu(gpu).copy_to_device(member.lists.address(), lists.data(), member.lists.bytes());
+  group_.gpu(gpu).synchronize();
+  DeviceAddress at = member.lists.address();
+  for (const std::string& name : names) {
+    member.peers[name] = at;
+    at += list_bytes;
+  }
+}
+
+ElementType GroupKernel::type(const std::string& name) const {
+  if (const auto type = slices_.type(name)) return *type;
+  for (const SizedWorkspace& workspace : request_.workspace)
+    if (workspace.name == name) return workspace.type;
+  throw GpuError(fmt::format("there is no buffer '{}'", name));
+}
+
+void GroupKernel::check_step(const GpuStep& step, const GroupLibraries& libraries) const {
+  if (step.kind != StepKind::collective) return;
+  if (!libraries.nccl) throw Unlaunchable(Outcome::refused, libraries.why_no_nccl);
+  if (step.collective == Collective::reduce_scatter && !Nccl::adds(type(step.from)))
+    throw Unlaunchable(Outcome::refused,
+                       fmt::format("NCCL does not add numbers of type {}", name(type(step.from))));
+}
+
+void GroupKernel::launch() {
+  launches_.launch([this] {
+    for (const GpuStep& step : steps_) run(step);
+    const auto is_beside = [](const GpuStep& step) { return step.beside; };
+    if (std::none_of(steps_.begin(), steps_.end(), is_beside)) return;
+    group_.on_each([this](std::size_t gpu) { group_.join_side(gpu); });
+  });
+}
+
+void GroupKernel::run(const GpuStep& step) {
+  switch (step.kind) {
+    case StepKind::kernel:
+      return launch_kernel(static_cast<std::size_t>(step.launch));
+    case StepKind::copy:
+      return copy(step);
+    case StepKind::barrier:
+      return group_.barrier();
+    case StepKind::collective:
+      return run_collective(step);
+  }
+}
+
+void GroupKernel::launch_kernel(std::size_t call) {
+  group_.on_each([&](std::size_t gpu) {
+    const Member& member = *members_[gpu];
+    group_.gpu(gpu).launch(member.kernels.at(call), request_.calls[call].shape,
+                           member.arguments[call].pointers(), call > 0 && request_.calls[call].programmatic);
+  });
+}
+
+void GroupKernel::copy(const GpuStep& step) {
+  const auto size = static_cast<std::int64_t>(size_bytes(type(step.to)));
+  const auto address = [&](std::int64_t gpu, const std::string& name, std::int64_t bytes) {
+    return members_.at(static_cast<std::size_t>(gpu))->addresses.at(name) + static_cast<DeviceAddress>(bytes);
+  };
+  constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
+  group_.on_each([&](std::size_t gpu) {
+    if (step.beside) group_.fork_side(gpu);
+    CUstream_st* const stream = step.beside ? group_.side_stream(gpu) : group_.stream(gpu);
+    for (const PeerCopy& copy : step.copies) {
+      if (copy.gpu != static_cast<std::int64_t>(gpu)) continue;
+      if (copy.elements > 0)
+        copy_between(address(copy.gpu, step.to, copy.to * size),
+                     address(copy.peer, step.from, copy.from * size),
+                     static_cast<std::size_t>(copy.elements * size), stream);
+      if (!step.signal.empty()) write_word(address(copy.gpu, step.signal, copy.word * kWord), 1, stream);
+    }
+  });
+}
+
+void GroupKernel::run_collective(const GpuStep& step) {
+  std::vector<NcclPart> parts;
+  for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
+    const auto& addresses = members_[gpu]->addresses;
+    parts.push_back({addresses.at(step.from), addresses.at(step.to), group_.stream(gpu)});
+  }
+  const auto elements = static_cast<std::size_t>(step.elements);
+  if (step.collective == Collective::all_gather)
+    return libraries_.nccl->all_gather(parts, elements, type(step.from));
+  libraries_.nccl->reduce_scatter(parts, elements, type(step.from));
+}
+
+void GroupKernel::reset() {
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->reset(); });
+  group_.join();
+}
+
+void GroupKernel::poison(int variant) {
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->poison(variant); });
+  group_.join();
+}
+
+template <typename Check>
+std::optional<Finding> GroupKernel::first_finding(const Check& check) {
+  std::optional<Finding> finding;
+  group_.on_each([&](std::size_t gpu) {
+    if (finding) return;
+    finding = check(*members_[gpu]->workspace);
+    if (finding) finding->reason += fmt::format(" (GPU {})", gpu);
+  });
+  return finding;
+}
+
+std::optional<Finding> GroupKernel::check() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check(); });
+}
+
+std::optional<Finding> GroupKernel::check_surroundings() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check_surroundings(); });
+}
 
 LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
     : gpu_(gpu),

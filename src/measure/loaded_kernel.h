@@ -1,19 +1,86 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gpu/device.h"
-#include "measure/group_kernel.h"
-#include "measure/kernel_workspace.h"
+#include "measure/argument_pack.h"
+#include "measure/gpu_group.h"
+#include "measure/guards.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
 #include "measure/reference.h"
 #include "measure/timing.h"
 
 namespace tiletune {
+
+/// The calls' kernels, by call, with the shared memory that they ask for. Throws CudaError.
+std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
+                               const std::vector<KernelCall>& calls);
+/// What each GPU of a group does for a request, in this order: without steps its kernels follow each other.
+std::vector<GpuStep> steps_of(const MeasureRequest& request);
+
+/// One configuration on all GPUs of a group: on each its loaded kernels, bound to its slices of the problem's
+/// buffers and to a workspace of its own.
+class GroupKernel : public OwnMemory {
+ public:
+  /// Throws CudaError, and Unlaunchable when memory does not suffice for the workspaces, or a step needs
+  /// NCCL, which `libraries` do not have. `wholes` are the buffers on the first GPU. All arguments must
+  /// outlive it.
+  GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+              const std::map<std::string, DeviceAddress>& wholes);
+  ~GroupKernel() override;
+
+  /// All steps, in their order.
+  void launch();
+  /// See GroupLaunches.
+  std::vector<std::vector<double>> times_us(int count) { return launches_.times_us(count); }
+
+  void reset() override;
+  void poison(int variant) override;
+  std::optional<Finding> check() override;
+  std::optional<Finding> check_surroundings() override;
+
+ private:
+  /// On one GPU.
+  struct Member {
+    std::shared_ptr<const Module> module;
+    std::vector<Kernel> kernels;  ///< by call
+    std::unique_ptr<KernelWorkspace> workspace;
+    std::map<std::string, DeviceAddress> addresses;  ///< of slices and workspaces
+    DeviceBuffer lists;                              ///< of addresses on all GPUs
+    std::map<std::string, DeviceAddress> peers;      ///< where the list of each array lies
+    std::vector<ArgumentPack> arguments;             ///< by call
+  };
+
+  /// On no GPU yet. Where loading fails on one of them, the destructor frees the others' parts in their
+  /// contexts.
+  GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request);
+
+  std::unique_ptr<Member> load(std::size_t gpu, const std::map<std::string, DeviceAddress>& wholes);
+  void list_peers(std::size_t gpu);
+  /// The type of an array that steps name.
+  ElementType type(const std::string& name) const;
+  void check_step(const GpuStep& step, const GroupLibraries& libraries) const;
+  void run(const GpuStep& step);
+  void launch_kernel(std::size_t call);
+  void copy(const GpuStep& step);
+  void run_collective(const GpuStep& step);
+  template <typename Check>
+  std::optional<Finding> first_finding(const Check& check);
+
+  GpuGroup& group_;
+  Slices& slices_;
+  const GroupLibraries& libraries_;
+  const MeasureRequest& request_;
+  std::vector<GpuStep> steps_;
+  std::vector<std::unique_ptr<Member>> members_;  ///< by GPU
+  GroupLaunches launches_;
+};
 
 /// One configuration on the GPU: its loaded kernels, bound to the problem's buffers and to its own workspace;
 /// where the problem is that of several GPUs, on all of them.

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "measure/loaded_kernel.h"
-#include "measure/unlaunchable.h"
-#include "measure/verifier.h"
 
 namespace tiletune {
 
@@ -142,7 +140,70 @@ Measured not_launched(const MeasureRequest& request, Outcome outcome, const std:
   return result;
 }
 
+using Outputs = std::map<std::string, DeviceBuffer>;
+
+/// A result, and how many candidates had it.
+struct Opinion {
+  Outputs outputs;
+  int count = 0;
+};
+
+/// Launches a candidate once. Why its outputs are of no use; empty when they may be.
+std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& candidate) {
+  try {
+    LoadedKernel kernel(gpu, buffers, candidate);
+    // What two leave unwritten is not what they agree on.
+    const int variant = static_cast<int>(candidate.ticket % 2);
+    buffers.poison(variant);
+    kernel.own_workspace().poison(variant);
+    kernel.launch();
+    gpu.synchronize();
+    const auto finding = kernel.check_surroundings();
+    return finding ? finding->reason : "";
+  } catch (const CudaError& error) {
+    if (!error.launch_refused()) throw;
+    return error.what();
+  } catch (const Unlaunchable& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
+
+double Verifier::launch_on_poison(const Launch& launch, int variant) {
+  buffers_.poison(variant);
+  if (launch.own != nullptr) launch.own->poison(variant);
+  gpu_.synchronize();
+  return timer_.estimate_us(launch.run);
+}
+
+Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
+  Verdict verdict;
+  verdict.launch_us = launch_on_poison(launch, variant);
+  verdict.finding = buffers_.check_surroundings();
+  if (!verdict.finding && launch.own != nullptr) verdict.finding = launch.own->check();
+  if (verdict.finding) return verdict;
+  Verification verification = buffers_.verify(tolerance_factor);
+  verdict.accuracy = verification.accuracy;
+  if (verification.finding)
+    verdict.finding = with_stability(std::move(*verification.finding), launch, variant);
+  return verdict;
+}
+
+/// A wrong result that further launches from the same start do not repeat, bit by bit, comes from a race. A
+/// race may give the same bits several times in a row.
+Finding Verifier::with_stability(Finding finding, const Launch& launch, int variant) {
+  constexpr int kLaunches = 5;
+  const std::vector<std::uint64_t> before = buffers_.output_checksums();
+  for (int i = 0; i < kLaunches; ++i) {
+    launch_on_poison(launch, variant);
+    if (buffers_.output_checksums() == before) continue;
+    finding.outcome = Outcome::unstable;
+    finding.reason = "the result changes from launch to launch: " + finding.reason;
+    break;
+  }
+  return finding;
+}
 
 GpuCondition read_condition(const Nvml& nvml, const Timer& timer) {
   GpuCondition condition;
@@ -177,6 +238,37 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   result.measure_ms = wall.count();
   return result;
+}
+
+std::map<std::string, DeviceBuffer> reach_consensus(Gpu& gpu, ProblemBuffers& buffers,
+                                                    const std::function<void(std::uint64_t ticket)>& turn) {
+  const PrepareRequest& request = buffers.request();
+  std::vector<Opinion> opinions;
+  std::string last_fault;
+  for (const MeasureRequest& candidate : request.candidates) {
+    turn(candidate.ticket);
+    const std::string fault = run_candidate(gpu, buffers, candidate);
+    if (!fault.empty()) {
+      last_fault = fault;
+      buffers.refill();
+      continue;
+    }
+    const auto same = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& opinion) {
+      return buffers.agree_with(opinion.outputs);
+    });
+    Opinion& opinion =
+        same == opinions.end() ? opinions.emplace_back(Opinion{buffers.widened_outputs(), 0}) : *same;
+    if (same == opinions.end() && !buffers.agree_with(opinion.outputs)) {
+      last_fault = "elements of its outputs were not written or are not a number";
+      opinions.pop_back();
+    } else if (++opinion.count == request.agreeing) {
+      return std::move(opinion.outputs);
+    }
+  }
+  if (request.agreeing == 1) throw GpuError("the reference has no result: " + last_fault);
+  throw GpuError(fmt::format("no {} of the {} configurations that were tried agree on the result{}",
+                             request.agreeing, request.candidates.size(),
+                             last_fault.empty() ? "" : "; one of them: " + last_fault));
 }
 
 }  // namespace tiletune

@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "measure/array_files.h"
-#include "measure/error_bound.h"
+#include "measure/guards.h"
 #include "measure/input_values.h"
-#include "measure/surroundings.h"
+#include "measure/launch_checks.h"
 
 namespace tiletune {
 

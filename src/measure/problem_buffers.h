@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "measure/check_queue.h"
+#include "measure/gpu_group.h"
 #include "measure/guards.h"
+#include "measure/launch_checks.h"
 #include "measure/reference.h"
-#include "measure/slices.h"
 
 namespace tiletune {
 

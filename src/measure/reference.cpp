@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/array_files.h"
+#include "measure/input_values.h"
 
 namespace tiletune {
 

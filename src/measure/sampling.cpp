@@ -7,6 +7,9 @@ namespace tiletune {
 
 namespace {
 
+constexpr std::size_t kRemembered = 101;
+constexpr double kThrottled = 0.9;
+
 constexpr int kScreeningSamples = 3;
 constexpr int kFewestSamples = 6;
 constexpr int kStep = 4;
@@ -41,6 +44,21 @@ bool is_precise(const MeasurePolicy& policy, const Samples& samples) {
 }
 
 }  // namespace
+
+void RunClock::add(double mhz) {
+  recent_.push_back(mhz);
+  if (recent_.size() > kRemembered) recent_.pop_front();
+}
+
+std::optional<double> RunClock::mhz() const {
+  if (recent_.empty()) return std::nullopt;
+  return median({recent_.begin(), recent_.end()});
+}
+
+bool RunClock::is_throttled(double mhz) const {
+  const auto usual = this->mhz();
+  return usual && mhz < kThrottled * *usual;
+}
 
 Sampler::Sampler(TakeShots take, int most, RunClock& clock)
     : take_(std::move(take)), most_(most), clock_(clock) {}

@@ -1,14 +1,29 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "base/statistics.h"
-#include "measure/run_clock.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
+
+/// The SM clock of a run: the median of what its recent samples ran at. A sample taken far below it was
+/// throttled, by a power cap, heat or a neighbour, and says nothing of the kernel.
+class RunClock {
+ public:
+  void add(double mhz);
+  /// None before the first sample.
+  std::optional<double> mhz() const;
+  /// Below 90% of the run's clock.
+  bool is_throttled(double mhz) const;
+
+ private:
+  std::deque<double> recent_;
+};
 
 /// One timed sample.
 struct Shot {

@@ -8,10 +8,8 @@
 
 #include "gpu/device.h"
 #include "gpu/stream.h"
-#include "measure/blocker.h"
-#include "measure/cache_flush.h"
-#include "measure/clock_probe.h"
 #include "measure/device_kernels.h"
+#include "measure/instruments.h"
 #include "measure/launch_checks.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"

@@ -1,5 +1,7 @@
 #include "measure/worker.h"
 
+#include <fcntl.h>
+#include <link.h>
 #include <stdio_ext.h>
 
 #include <algorithm>
@@ -9,10 +11,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include <vector>
+#include <string>
 
+#include "base/confinement.h"
+#include "base/descriptor.h"
 #include "base/fields_json.h"
+#include "base/file.h"
 #include "base/worker_process.h"
 #include "gpu/cublas.h"
 #include "gpu/cublaslt.h"
@@ -20,21 +24,69 @@
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
 #include "measure/calibration.h"
-#include "measure/confined_worker.h"
-#include "measure/consensus.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/gpu_group.h"
-#include "measure/group_baselines.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
-#include "measure/own_kernels.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
 
 namespace tiletune {
 
+namespace fs = std::filesystem;
+
 namespace {
+
+/// Where the libraries of this process lie: others are loaded from beside them.
+std::set<fs::path> library_folders() {
+  std::set<fs::path> folders;
+  const auto add = [](dl_phdr_info* info, std::size_t /*bytes*/, void* to) {
+    std::error_code missing;
+    const fs::path file = fs::canonical(info->dlpi_name, missing);
+    if (!missing) static_cast<std::set<fs::path>*>(to)->insert(file.parent_path());
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &folders);
+  return folders;
+}
+
+/// Opens those of the paths that are there.
+std::vector<Descriptor> places(const std::set<fs::path>& paths) {
+  std::vector<Descriptor> open;
+  for (const fs::path& path : paths) {
+    Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (place.is_open()) open.push_back(std::move(place));
+  }
+  return open;
+}
+
+std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
+  std::vector<int> numbers;
+  for (const Descriptor& descriptor : descriptors) numbers.push_back(descriptor.number());
+  return numbers;
+}
+
+/// Takes from a GPU worker what it does not need once its context is open: writing anywhere but to the GPU's
+/// devices, reading homes and temporary folders, but for what `reach` names, starting programs, making
+/// sockets. The driver's own threads, which run already, keep their access to files. Nothing is taken under a
+/// profiler or a debugger, which lives in the process and writes what it finds, nor where the system cannot
+/// confine; where it `must`, std::runtime_error is thrown instead.
+void confine_gpu_worker(bool must, const WorkerReach& reach) {
+  if (!may_be_confined(must)) return;
+  std::set<fs::path> readable = library_folders();
+  readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
+  readable.insert(reach.readable.begin(), reach.readable.end());
+  const std::vector<Descriptor> read = places(readable);
+  std::set<fs::path> devices{"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"};
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator("/dev", none)) {
+    if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
+  }
+  devices.insert(reach.writable.begin(), reach.writable.end());
+  const std::vector<Descriptor> written = places(devices);
+  confine({numbers(read), numbers(written), true});
+}
 
 using Json = nlohmann::ordered_json;
 constexpr int kContextRuined = 1;
@@ -143,7 +195,7 @@ class Service {
     return prepared;
   }
 
-  /// Of several GPUs it waits for all of them.
+  /// The timer of several GPUs waits for all of them.
   void make_timer() {
     if (!group_) {
       timer_.emplace(gpu_, *kernels_, [this] { beat(); });

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "output/display.h"
-#include "tune/roofline.h"
+#include "tune/ceilings.h"
 
 namespace tiletune {
 

@@ -9,7 +9,7 @@
 #include "output/display.h"
 #include "output/distribution.h"
 #include "output/report_sections.h"
-#include "tune/roofline.h"
+#include "tune/ceilings.h"
 
 namespace tiletune {
 

@@ -18,7 +18,6 @@
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
-#include "tune/source_check.h"
 
 namespace tiletune {
 
@@ -226,13 +225,48 @@ class Checker {
 
   void compile() {
     CompilePool pool(with_folders(compile_, spec_, tasks_));
-    std::map<std::uint64_t, Job> jobs;
     std::set<std::string> sampled;
     std::set<std::string> requested;
-    std::uint64_t tickets = 0;
+    std::set<std::tuple<std::string, bool, std::string>> told;
+    std::set<std::string> noted;
+    struct Admissions {
+      std::size_t compiled = 0;
+      std::vector<UserError> refused;
+      const Task* task = nullptr;  ///< of the first that is refused
+    };
+    std::map<std::string, Admissions> admissions;  // by template
+    const auto take = [&](const Job& job, const Compiled& compiled) {
+      if (job.kind == Job::Kind::signature) {
+        if (!compiled.binary) return;
+        const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+        add_all(job.kernel != nullptr ? type_faults(*job.task, *job.kernel, symbols.front())
+                                      : type_faults(*job.task, job.instance, symbols));
+        return;
+      }
+      const auto fault = fault_of(job, compiled);
+      const std::string label = job.task->spec->label();
+      if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok) {
+        Admissions& admission = admissions[label];
+        ++admission.compiled;
+        if (auto refusal = refusal_of(job, compiled)) {
+          if (admission.refused.empty()) admission.task = job.task;
+          admission.refused.push_back(std::move(*refusal));
+        }
+      }
+      // Configurations that fail alike are told of once.
+      if (fault && told.emplace(label, job.kernel != nullptr, fault->remedy()).second)
+        add(true, *job.task, *fault);
+      const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
+      ++(is_reference ? report_.references_run : report_.compiled);
+      if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
+          noted.insert(job.task->spec->name).second)
+        add_all(source_notes(*job.task, compiled.dependencies));
+    };
+    std::size_t total = 0;
     const auto submit = [&](Job job, CompileRequest request) {
-      jobs.emplace(++tickets, std::move(job));
-      pool.submit(tickets, std::move(request));
+      ++total;
+      pool.submit(std::move(request),
+                  [&take, job = std::move(job)](const Compiled& compiled) { take(job, compiled); });
     };
     // True when one can be launched.
     const auto sample = [&](const Task& task, std::size_t most) {
@@ -266,48 +300,10 @@ class Checker {
       for (const Task& reference : task.reference) sample(reference, 1);
       for (const Task& baseline : task.baselines) sample(baseline, 1);
     }
-    const std::size_t total = jobs.size();
-    std::set<std::tuple<std::string, bool, std::string>> told;
-    std::set<std::string> noted;
-    struct Admissions {
-      std::size_t compiled = 0;
-      std::vector<UserError> refused;
-      const Task* task = nullptr;  ///< of the first that is refused
-    };
-    std::map<std::string, Admissions> admissions;  // by template
-    while (!jobs.empty() && !options_.interrupted()) {
-      const auto finished = pool.take_finished();
-      for (const auto& [ticket, compiled] : finished) {
-        const auto node = jobs.extract(ticket);
-        const Job& job = node.mapped();
-        if (job.kind == Job::Kind::signature) {
-          if (!compiled.binary) continue;
-          const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
-          add_all(job.kernel != nullptr ? type_faults(*job.task, *job.kernel, symbols.front())
-                                        : type_faults(*job.task, job.instance, symbols));
-          continue;
-        }
-        const auto fault = fault_of(job, compiled);
-        const std::string label = job.task->spec->label();
-        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok) {
-          Admissions& admission = admissions[label];
-          ++admission.compiled;
-          if (auto refusal = refusal_of(job, compiled)) {
-            if (admission.refused.empty()) admission.task = job.task;
-            admission.refused.push_back(std::move(*refusal));
-          }
-        }
-        // Configurations that fail alike are told of once.
-        if (fault && told.emplace(label, job.kernel != nullptr, fault->remedy()).second)
-          add(true, *job.task, *fault);
-        const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
-        ++(is_reference ? report_.references_run : report_.compiled);
-        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
-            noted.insert(job.task->spec->name).second)
-          add_all(source_notes(*job.task, compiled.dependencies));
-      }
-      options_.progress("compiling", total - jobs.size(), total);
-      if (finished.empty()) wait_for_work(pool);
+    while (pool.pending() > 0 && !options_.interrupted()) {
+      const std::size_t finished = pool.deliver();
+      options_.progress("compiling", total - pool.pending(), total);
+      if (finished == 0) wait_for_work(pool);
     }
     for (const auto& [label, admission] : admissions) {
       if (admission.refused.empty()) continue;

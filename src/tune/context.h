@@ -1,18 +1,46 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "compile/pool.h"
+#include "measure/messages.h"
 #include "search/strategies.h"
 #include "store/database.h"
-#include "tune/output_files.h"
 #include "tune/sweep.h"
+#include "tune/task.h"
 #include "tune/task_queue.h"
 
 namespace tiletune {
+
+/// Where the outputs of configurations are kept: FOLDER/<row's key>/<buffer>.npy. bf16 and fp8 are written as
+/// unsigned integers, which have their bits.
+class OutputFiles {
+ public:
+  /// Makes the folder where it is missing. Throws UserError.
+  explicit OutputFiles(const std::filesystem::path& folder);
+  /// Removes what was prepared and not kept.
+  ~OutputFiles();
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+
+  /// Files for the outputs of a configuration that is to be measured, which its worker fills. Throws
+  /// UserError when there is no space.
+  std::vector<OutputFile> prepare(const Task& task);
+  /// Gives them the name of its row, in place of those of an earlier measurement.
+  void keep(const std::vector<OutputFile>& files, const std::string& key) const;
+  /// The configuration did not run.
+  static void drop(const std::vector<OutputFile>& files);
+
+ private:
+  std::filesystem::path unfinished(std::uint64_t number) const;
+
+  std::filesystem::path folder_;
+  std::uint64_t prepared_ = 0;
+};
 
 /// What the parts of one sweep share.
 struct SweepContext {
@@ -41,8 +69,7 @@ struct SweepContext {
   std::vector<TaskQueue> queues;
   std::optional<OutputFiles> outputs;
   SweepSummary summary;
-  bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
-  std::uint64_t tickets = 0;  ///< of compilations, given out so far
+  bool stopping = false;  ///< Ctrl-C or the time budget: no further configuration is begun
   const Clock::time_point started = Clock::now();
 
   /// By the clock that the budget counts by, with what was spent before the sweep began.

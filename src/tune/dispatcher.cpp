@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tune/calibrations.h"
+#include "tune/ceilings.h"
 #include "tune/identity.h"
 #include "tune/intake.h"
-#include "tune/pace.h"
-#include "tune/plausibility.h"
-#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -86,12 +83,12 @@ bool Dispatcher::run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workloa
 bool Dispatcher::compile_baselines(TaskQueue& queue, std::size_t workload) {
   const auto [entry, is_new] = queue.baselines.try_emplace(workload);
   if (is_new) {
-    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, entry->second, baseline);
+    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, workload, baseline);
   }
-  return entry->second.compiling.empty();
+  return entry->second.compiling == 0;
 }
 
-void Dispatcher::begin_baseline(TaskQueue& queue, WorkloadBaselines& baselines, Task& task) {
+void Dispatcher::begin_baseline(TaskQueue& queue, std::size_t workload, Task& task) {
   const Target& target = queue.target();
   Candidate candidate;
   candidate.task = &task;
@@ -106,38 +103,29 @@ void Dispatcher::begin_baseline(TaskQueue& queue, WorkloadBaselines& baselines, 
     candidate.trial.outcome = Outcome::refused;
     return sweep_.observer.on_note(left_out_as_baseline(candidate.trial));
   }
-  sweep_.pool.submit(++sweep_.tickets, std::move(request));
-  baselines.compiling.emplace(sweep_.tickets, std::move(candidate));
+  ++queue.baselines[workload].compiling;
+  sweep_.pool.submit(std::move(request),
+                     [this, &queue, workload, candidate = std::move(candidate)](const Compiled& compiled) {
+                       take_baseline(queue, workload, candidate, compiled);
+                     });
 }
 
-bool Dispatcher::take_baseline(std::uint64_t ticket, const Compiled& compiled) {
-  return std::any_of(sweep_.queues.begin(), sweep_.queues.end(),
-                     [&](TaskQueue& queue) { return take_baseline(queue, ticket, compiled); });
-}
-
-bool Dispatcher::take_baseline(TaskQueue& queue, std::uint64_t ticket, const Compiled& compiled) {
-  for (auto& [workload, baselines] : queue.baselines) {
-    auto node = baselines.compiling.extract(ticket);
-    if (node.empty()) continue;
-    Candidate& candidate = node.mapped();
-    Trial& row = candidate.trial;
-    add_binary(sweep_.spec, queue.target().model, candidate, compiled);
-    if (row.outcome != Outcome::dispatched) {
-      sweep_.observer.on_note(left_out_as_baseline(row));
-      return true;
-    }
-    const IdentityFields measurement =
-        measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
-                             queue.task_of(workload).operation_hash().value_or(""));
-    row.measurement = measurement.hex();
-    row.key = baseline_identity(row, measurement).hex();
-    // In the operation's order, in whichever they were compiled.
-    const auto place = std::upper_bound(baselines.ready.begin(), baselines.ready.end(), candidate,
-                                        [](const auto& a, const auto& b) { return a.task < b.task; });
-    baselines.ready.insert(place, std::move(candidate));
-    return true;
-  }
-  return false;
+void Dispatcher::take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate,
+                               const Compiled& compiled) {
+  WorkloadBaselines& baselines = queue.baselines[workload];
+  --baselines.compiling;
+  Trial& row = candidate.trial;
+  add_binary(sweep_.spec, queue.target().model, candidate, compiled);
+  if (row.outcome != Outcome::dispatched) return sweep_.observer.on_note(left_out_as_baseline(row));
+  const IdentityFields measurement =
+      measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
+                           queue.task_of(workload).operation_hash().value_or(""));
+  row.measurement = measurement.hex();
+  row.key = baseline_identity(row, measurement).hex();
+  // In the operation's order, in whichever they were compiled.
+  const auto place = std::upper_bound(baselines.ready.begin(), baselines.ready.end(), candidate,
+                                      [](const auto& a, const auto& b) { return a.task < b.task; });
+  baselines.ready.insert(place, std::move(candidate));
 }
 
 /// False while the workload's reference, or a baseline, is being made.

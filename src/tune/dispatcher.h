@@ -17,8 +17,6 @@ class Dispatcher {
 
   /// Takes what a GPU has to say, and gives it what comes next.
   void attend(TaskQueue& queue, GpuSlot& slot);
-  /// Takes the result of compiling a baseline; false when the ticket is of none.
-  bool take_baseline(std::uint64_t ticket, const Compiled& compiled);
   /// Nothing new is begun, so only a candidate that runs is worth waiting for, a worker that is being started
   /// is not; nor are finals after Ctrl-C.
   void abandon_preparations();
@@ -30,8 +28,8 @@ class Dispatcher {
   bool run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload);
   bool prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task);
   bool compile_baselines(TaskQueue& queue, std::size_t workload);
-  void begin_baseline(TaskQueue& queue, WorkloadBaselines& baselines, Task& task);
-  bool take_baseline(TaskQueue& queue, std::uint64_t ticket, const Compiled& compiled);
+  void begin_baseline(TaskQueue& queue, std::size_t workload, Task& task);
+  void take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate, const Compiled& compiled);
   bool is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate);
   void submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
   void take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/worker_process.h"
@@ -36,26 +37,18 @@ struct Candidate {
   const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
 };
 
-/// A worker was lost in the finals.
-struct FinalsLoss {
-  std::uint64_t ticket = 0;  ///< of the finalist whose turn it was; 0: a baseline's, the twin's, nobody's
-  Outcome outcome = Outcome::crashed;
-  std::string reason;
-  bool blameless = false;  ///< the finalist had no part in it
-};
-
 /// What an evaluator has to say; every part may be absent.
 struct Evaluation {
-  std::optional<Candidate> finished;  ///< also one with which a worker was lost
-  std::optional<Candidate> returned;  ///< not evaluated
-  std::vector<Trial> baselines;
-  std::optional<Calibration> calibration;  ///< when prepare_workload() asked for it
-  std::optional<std::uint64_t> turn;       ///< finals have come to the finalist of that ticket
-  std::optional<FinalsMeasured> finals;
-  std::optional<FinalsLoss> finals_lost;
-  std::string note;      ///< for the person watching
-  std::string unusable;  ///< why it cannot evaluate the workload that it was to begin
-  std::string retired;   ///< why this evaluator takes no more candidates, ever
+  std::optional<Candidate> finished = {};  ///< also one with which a worker was lost
+  std::optional<Candidate> returned = {};  ///< not evaluated
+  std::vector<Trial> baselines = {};
+  std::optional<Calibration> calibration = {};  ///< when prepare_workload() asked for it
+  std::optional<std::uint64_t> turn = {};       ///< finals have come to the finalist of that ticket
+  std::optional<FinalsMeasured> finals = {};
+  std::optional<WorkerLost> finals_lost = {};
+  std::string note = {};      ///< for the person watching
+  std::string unusable = {};  ///< why it cannot evaluate the workload that it was to begin
+  std::string retired = {};   ///< why this evaluator takes no more candidates, ever
 };
 
 /// Turns candidates into rows with times. One candidate at a time.
@@ -107,5 +100,38 @@ std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
 /// `whole_rows` are wanted do its rows have more than an outcome and a time.
 std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
                                                     Target target, Replay& replay, bool whole_rows);
+
+/// GPUs of one model, architecture and driver: their times compare, so they share one way through the space,
+/// and what one of them has measured the others need not.
+struct GpuSet {
+  std::vector<Task> tasks;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;  ///< at least one
+
+  const Target& target() const { return evaluators.front()->target(); }
+};
+
+/// An evaluator that knows its answers at once: each waits here until it is polled for.
+class InstantEvaluator : public Evaluator {
+ public:
+  explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
+
+  const Target& target() const override { return target_; }
+  void prepare_workload(const Task& /*task*/, const WorkloadKernels& /*kernels*/,
+                        std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {}
+  bool idle() const override { return !answer_; }
+  bool running() const override { return answer_.has_value(); }
+  int fd() const override { return -1; }
+  Clock::time_point deadline() const override { return answer_ ? Clock::now() : Clock::time_point::max(); }
+  std::optional<Candidate> abandon() override { return std::nullopt; }
+  std::optional<Evaluation> poll() override { return std::exchange(answer_, std::nullopt); }
+
+ protected:
+  void answer(Evaluation evaluation) { answer_ = std::move(evaluation); }
+  void finish(Candidate candidate) { answer({.finished = std::move(candidate)}); }
+
+ private:
+  Target target_;
+  std::optional<Evaluation> answer_;
+};
 
 }  // namespace tiletune

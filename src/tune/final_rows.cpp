@@ -1,15 +1,119 @@
 #include "tune/final_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
 #include <utility>
 
-#include "tune/finals_statistics.h"
-#include "tune/roofline.h"
+#include "base/statistics.h"
+#include "tune/ceilings.h"
 #include "tune/row.h"
 
 namespace tiletune {
 
 namespace {
+
+constexpr double kNear = 1.01;
+
+/// How often each round is in one draw.
+using Draw = std::vector<std::uint16_t>;
+
+std::vector<Draw> draw_rounds(std::size_t rounds, int draws, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Draw> all(static_cast<std::size_t>(draws), Draw(rounds));
+  for (Draw& draw : all) {
+    // The remainder favours small numbers by less than 10^-15, and is the same with every standard library.
+    for (std::size_t i = 0; i < rounds; ++i) ++draw[random() % rounds];
+  }
+  return all;
+}
+
+/// One kernel's samples, in the order of their size.
+class Series {
+ public:
+  explicit Series(const std::vector<double>& samples)
+      : samples_(samples), ascending_(samples.size()), median_(median(samples)) {
+    std::iota(ascending_.begin(), ascending_.end(), std::size_t{0});
+    std::sort(ascending_.begin(), ascending_.end(),
+              [&](std::size_t a, std::size_t b) { return samples_[a] < samples_[b]; });
+  }
+
+  /// The median of the drawn rounds that it has samples of.
+  double median_of(const Draw& draw) const {
+    const auto drawn =
+        std::accumulate(draw.begin(), draw.begin() + static_cast<std::ptrdiff_t>(rounds()), 0U);
+    if (drawn == 0) return median_;
+    return (at(draw, (drawn - 1) / 2) + at(draw, drawn / 2)) / 2;
+  }
+
+  std::vector<double> medians(const std::vector<Draw>& draws) const {
+    std::vector<double> medians;
+    medians.reserve(draws.size());
+    for (const Draw& draw : draws) medians.push_back(median_of(draw));
+    return medians;
+  }
+
+ private:
+  std::size_t rounds() const { return samples_.size(); }
+
+  /// The sample of that rank, from 0, in the draw.
+  double at(const Draw& draw, std::uint32_t rank) const {
+    std::uint32_t seen = 0;
+    for (const std::size_t round : ascending_) {
+      seen += draw[round];
+      if (seen > rank) return samples_[round];
+    }
+    return samples_[ascending_.back()];
+  }
+
+  const std::vector<double>& samples_;
+  std::vector<std::size_t> ascending_;
+  double median_;
+};
+
+/// The 2.5% and the 97.5% percentile.
+MedianInterval interval_of(std::vector<double> values) {
+  constexpr double kTail = 0.025;
+  std::sort(values.begin(), values.end());
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto place = [&](double share) { return static_cast<std::size_t>(std::lround(share * last)); };
+  return {values[place(kTail)], values[place(1 - kTail)]};
+}
+
+std::vector<double> near_best(const std::vector<std::vector<double>>& medians, std::size_t draws) {
+  std::vector<double> shares(medians.size());
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    double best = medians.front()[draw];
+    for (const auto& of_one : medians) best = std::min(best, of_one[draw]);
+    for (std::size_t i = 0; i < medians.size(); ++i) shares[i] += medians[i][draw] <= kNear * best ? 1 : 0;
+  }
+  for (double& share : shares) share /= static_cast<double>(draws);
+  return shares;
+}
+
+/// Over the rounds that both have.
+double noise_floor(std::vector<double> original, std::vector<double> twin, const std::vector<Draw>& draws) {
+  const std::size_t common = std::min(original.size(), twin.size());
+  original.resize(common);
+  twin.resize(common);
+  const Series of_original(original);
+  const Series of_twin(twin);
+  std::vector<double> differences;
+  differences.reserve(draws.size());
+  for (const Draw& draw : draws)
+    differences.push_back(of_twin.median_of(draw) / of_original.median_of(draw) - 1);
+  const MedianInterval interval = interval_of(std::move(differences));
+  return 100 * std::max(std::abs(interval.low_us), std::abs(interval.high_us));
+}
+
+std::size_t most_rounds(const FinalsSamples& samples) {
+  std::size_t most = samples.twin.size();
+  for (const auto* list : {&samples.finalists, &samples.baselines}) {
+    for (const auto& series : *list) most = std::max(most, series.size());
+  }
+  return most;
+}
 
 /// Finalists in the order of their tickets, so the leader before all others.
 std::vector<const FinalTime*> sound_times(const FinalsMeasured& measured) {
@@ -78,6 +182,23 @@ class Rewriter {
 };
 
 }  // namespace
+
+FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws, std::uint64_t seed) {
+  const std::vector<Draw> drawn = draw_rounds(most_rounds(samples), draws, seed);
+  FinalsStatistics statistics;
+  std::vector<std::vector<double>> medians;
+  for (const auto& finalist : samples.finalists) {
+    medians.push_back(Series(finalist).medians(drawn));
+    statistics.finalists.push_back(interval_of(medians.back()));
+  }
+  for (const auto& baseline : samples.baselines)
+    statistics.baselines.push_back(interval_of(Series(baseline).medians(drawn)));
+  statistics.probability_near_best = near_best(medians, drawn.size());
+  if (samples.twin.empty()) return statistics;
+  statistics.twin = interval_of(Series(samples.twin).medians(drawn));
+  statistics.noise_floor_percent = noise_floor(samples.finalists.front(), samples.twin, drawn);
+  return statistics;
+}
 
 FinalRows collect_final_rows(const Database& database, const WorkloadFinals& finals,
                              const FinalsMeasured& measured, const std::vector<Trial>& baselines) {

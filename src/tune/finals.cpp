@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tune/ceilings.h"
 #include "tune/final_rows.h"
-#include "tune/plausibility.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -156,33 +156,28 @@ void Finals::gather(TaskQueue& queue, WorkloadFinals& finals, std::vector<Standi
     const Task& task = *finalist.entry.task;
     instantiate(task, finalist.entry.index, queue.target().model, finalist.instance);
     if (!finalist.entry.binary) {
-      finals.compiling[++sweep_.tickets] = finals.finalists.size();
-      sweep_.pool.submit(sweep_.tickets,
-                         make_compile_request(sweep_.spec.compile, *task.source, finalist.instance,
-                                              queue.target().architecture));
+      ++finals.compiling;
+      sweep_.pool.submit(make_compile_request(sweep_.spec.compile, *task.source, finalist.instance,
+                                              queue.target().architecture),
+                         [this, &queue, &finals, place = finals.finalists.size()](const Compiled& compiled) {
+                           take_compiled(queue, finals, place, compiled);
+                         });
     }
     finals.finalists.push_back(std::move(finalist));
   }
-  finals.state = finals.compiling.empty() ? State::ready : State::compiling;
+  finals.state = finals.compiling == 0 ? State::ready : State::compiling;
 }
 
-bool Finals::take_compiled(std::uint64_t ticket, const Compiled& compiled) {
-  for (TaskQueue& queue : sweep_.queues) {
-    for (WorkloadFinals& finals : queue.finals) {
-      const auto node = finals.compiling.extract(ticket);
-      if (node.empty()) continue;
-      finals.finalists[node.mapped()].entry.binary = compiled.binary;
-      if (!compiled.binary)
-        sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " +
-                                compiled.reason);
-      if (!finals.compiling.empty()) return true;
-      std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.entry.binary; });
-      finals.state = State::ready;
-      if (finals.finalists.empty()) leave_out(queue, finals, "no kernel compiles any more");
-      return true;
-    }
-  }
-  return false;
+void Finals::take_compiled(TaskQueue& queue, WorkloadFinals& finals, std::size_t place,
+                           const Compiled& compiled) {
+  if (finals.state != State::compiling) return;  // They were left out meanwhile.
+  finals.finalists[place].entry.binary = compiled.binary;
+  if (!compiled.binary)
+    sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " + compiled.reason);
+  if (--finals.compiling > 0) return;
+  std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.entry.binary; });
+  finals.state = State::ready;
+  if (finals.finalists.empty()) leave_out(queue, finals, "no kernel compiles any more");
 }
 
 Finals::Call Finals::call(TaskQueue& queue, const GpuSlot& slot) {
@@ -257,17 +252,17 @@ void Finals::finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measu
   close(queue, finals);
 }
 
-void Finals::lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss) {
+void Finals::lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss) {
   WorkloadFinals& finals = *finals_on(queue, slot);
   free_slot(slot, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
   finals.lost_on = &slot;
-  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.ticket);
-  finals.without_kernel_baselines |= loss.ticket == 0 && !loss.blameless;
+  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.end.ticket);
+  finals.without_kernel_baselines |= loss.end.ticket == 0 && !loss.blameless;
   const bool another_decides = queue.others_can(slot, workload_of(queue, finals));
   if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
-    finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &slot};
-  repeat(queue, finals, loss.reason);
+    finalist->fault = Finalist::Fault{loss.end.outcome, loss.end.reason, &slot};
+  repeat(queue, finals, loss.end.reason);
 }
 
 /// False where the ceilings have to be measured again first.

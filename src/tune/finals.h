@@ -31,11 +31,9 @@ class Finals {
   /// What comes of it.
   void take_turn(TaskQueue& queue, const GpuSlot& slot);
   void finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured);
-  void lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss);
+  void lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss);
   /// The GPU is given up, or was told to stop: what it found against finalists does not count.
   void release(TaskQueue& queue, GpuSlot& slot);
-  /// Takes the result of compiling a finalist; false when the ticket is of none.
-  bool take_compiled(std::uint64_t ticket, const Compiled& compiled);
 
   /// Whether none is left to run, and none may still become due. After Ctrl-C, or with no GPU left, those
   /// that are due are left out.
@@ -50,6 +48,7 @@ class Finals {
   bool held_as_wanted(const TaskQueue& queue, const std::string& policy) const;
   std::string policy_text(const TaskQueue& queue) const;
   void gather(TaskQueue& queue, WorkloadFinals& finals, std::vector<StandingsEntry> entries);
+  void take_compiled(TaskQueue& queue, WorkloadFinals& finals, std::size_t place, const Compiled& compiled);
   bool find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFinals& finals,
                         const FinalsMeasured& measured) const;
   bool confirm_faults(TaskQueue& queue, WorkloadFinals& finals);

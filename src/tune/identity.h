@@ -13,6 +13,15 @@
 
 namespace tiletune {
 
+/// How a configuration is launched, as JSON: grid, block and shared memory of one launch, or "launches", a
+/// list of them; of several GPUs also "steps". Whoever launches a kernel with memory of its own, constant
+/// memory or tensor maps has to know the arguments too. They are part of the row's key: of other kernels it
+/// is as it ever was. An instance that could not be evaluated has none: empty.
+std::string launch_text(const Instance& instance);
+
+/// "partial_sums<256> + reduce": the kernel expressions of its launches, in their order.
+std::string kernels_text(const Instance& instance);
+
 /// What makes two things the same: fields with names and values, in the order in which they were added. An
 /// empty value leaves its field out, so that a field which is added to this project later changes no key
 /// where what it says is not in force.
@@ -51,17 +60,17 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, const Target& target,
                                     const Instance& instance, const Trial& row, const std::string& reference);
 
-/// Of the row of a kernel: template, parameters, compile options and measurement.
+/// The key of a kernel's row: template, parameters, compile options and measurement.
 IdentityFields row_identity(const Trial& row, const IdentityFields& measurement);
 
 /// What the inputs of a task hold, where its operation says that: distributions, files, and the kernels that
 /// compute them, which are compiled. Empty where they hold what inputs hold by default.
 std::string inputs_text(const Task& task);
 
-/// Of the row of a library's kernel, on inputs with that inputs_text().
+/// The key of the row of a library's kernel, on inputs with that inputs_text().
 IdentityFields baseline_identity(const Trial& row, const std::string& library, const std::string& inputs,
                                  const IdentityFields& policy);
-/// Of the row of a baseline that is a kernel.
+/// The key of the row of a baseline that is a kernel.
 IdentityFields baseline_identity(const Trial& row, const IdentityFields& measurement);
 
 }  // namespace tiletune

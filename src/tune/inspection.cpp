@@ -1,7 +1,6 @@
 #include "tune/inspection.h"
 
 #include <deque>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -36,10 +35,8 @@ class Inspection {
     while (pool_.pending() < most_pending && rows_.size() < kMostRows && !observer_.interrupted() &&
            propose())
       hand_over();
-    const auto finished = pool_.take_finished();
-    for (const auto& [ticket, compiled] : finished) finish(ticket, compiled);
+    idle_ = pool_.deliver() == 0;
     hand_over();
-    idle_ = finished.empty();
     observer_.progress(done_, total_);
     return !exhausted_ || pool_.pending() > 0;
   }
@@ -113,9 +110,8 @@ class Inspection {
     std::string impossible = instantiate(*job.task, index, target.model, instance);
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
     if (!impossible.empty()) return complete(job, refused(row_of(job).result.gpus[job.gpu], impossible));
-    pool_.submit(++tickets_,
-                 make_compile_request(spec_.compile, *job.task->source, instance, target.architecture));
-    jobs_.emplace(tickets_, job);
+    pool_.submit(make_compile_request(spec_.compile, *job.task->source, instance, target.architecture),
+                 [this, job](const Compiled& compiled) { complete(job, inspected(job, compiled)); });
   }
 
   static InspectedOnGpu refused(InspectedOnGpu result, const std::string& reason) {
@@ -129,12 +125,6 @@ class Inspection {
     row.result.gpus[job.gpu] = std::move(result);
     --row.open;
     ++done_;
-  }
-
-  void finish(std::uint64_t ticket, const Compiled& compiled) {
-    const Job job = jobs_.at(ticket);
-    jobs_.erase(ticket);
-    complete(job, inspected(job, compiled));
   }
 
   InspectedOnGpu inspected(const Job& job, const Compiled& compiled) {
@@ -177,8 +167,6 @@ class Inspection {
   const InspectionObserver& observer_;
   std::deque<Row> rows_;
   std::size_t handed_over_ = 0;  ///< rows before the first of them
-  std::unordered_map<std::uint64_t, Job> jobs_;
-  std::uint64_t tickets_ = 0;
   std::size_t next_task_ = 0;
   std::unique_ptr<Strategy> strategy_;  ///< of that task
   bool exhausted_ = false;

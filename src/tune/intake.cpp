@@ -1,12 +1,13 @@
 #include "tune/intake.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
 #include "inspect/kernel_code.h"
+#include "tune/ceilings.h"
 #include "tune/identity.h"
-#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -147,11 +148,15 @@ bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
     name_row(sweep_.spec, queue, candidate);
     if (recorder_.is_known(queue, candidate)) return true;
   }
-  const std::uint64_t ticket = ++sweep_.tickets;
+  const auto compiling = queue.compiling.emplace_back(std::make_shared<Candidate>(std::move(candidate)));
   // A database may know what the kernel cache of this machine lacks.
-  const bool is_compiled = sweep_.pool.submit(ticket, std::move(request));
-  queue.compiling.emplace(ticket, std::move(candidate));
-  return is_compiled;
+  return sweep_.pool.submit(std::move(request),
+                            [this, &queue, wanted = std::weak_ptr(compiling)](const Compiled& compiled) {
+                              const std::shared_ptr<Candidate> held = wanted.lock();
+                              if (!held) return;
+                              std::erase(queue.compiling, held);
+                              if (!sweep_.stopping) admit(queue, std::move(*held), compiled);
+                            });
 }
 
 /// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
@@ -172,16 +177,6 @@ bool Intake::recognise(const CompileRequest& request, Trial& row) {
     return false;  // it becomes a row with the reason
   }
   return true;
-}
-
-bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
-  for (TaskQueue& queue : sweep_.queues) {
-    auto node = queue.compiling.extract(ticket);
-    if (node.empty()) continue;
-    if (!sweep_.stopping) admit(queue, std::move(node.mapped()), compiled);
-    return true;
-  }
-  return false;
 }
 
 void Intake::admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled) {

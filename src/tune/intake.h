@@ -22,8 +22,6 @@ class Intake {
 
   /// Proposes as long as compiling has not run too far ahead.
   void propose();
-  /// Takes the result of compiling a candidate; false when the ticket is of none.
-  bool admit(std::uint64_t ticket, const Compiled& compiled);
   /// Whether propose() would have something to do although nothing is being compiled.
   bool is_starved() { return !sweep_.stopping && compiling() == 0 && hungriest() != nullptr; }
 

@@ -4,23 +4,76 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <thread>
 
 #include "base/confinement.h"
+#include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "measure/input_values.h"
-#include "tune/find_python.h"
-#include "tune/python_files.h"
+#include "tune/python_worker.h"
 
 namespace tiletune {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+/// A Python that has NumPy.
+struct Python {
+  std::string executable;
+  std::vector<std::string> places;  ///< files and folders that it reads
+  std::string why_not = {};         ///< why there is none; empty when there is one
+};
+
+/// The script that tells where a Python lies, and runs functions.
+fs::path python_runner() { return home_folder() / "python" / "run_reference.py"; }
+
+/// The runner prints it last, behind whatever Python and NumPy say of themselves.
+nlohmann::ordered_json last_object(const std::string& printed) {
+  const std::vector<std::string> lines = split(printed, '\n');
+  for (const std::string& line : std::views::reverse(lines)) {
+    auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (json.is_object()) return json;
+  }
+  return {};
+}
+
+/// It runs as whoever calls tiletune, from whose folders alone it takes modules: those of the working folder
+/// are a stranger's (WorkerProcess).
+Python look_for_python() {
+  constexpr auto kPatience = std::chrono::seconds(30);
+  const char* const named = std::getenv("TILETUNE_PYTHON");
+  try {
+    WorkerProcess process("/usr/bin/env", {named != nullptr && *named != '\0' ? named : "python3",
+                                           python_runner().string(), "--facts"});
+    process.receive(kPatience);
+    const std::string printed = process.take_printed();
+    const nlohmann::ordered_json facts = last_object(printed);
+    if (!facts.is_object()) return {"", {}, printed.empty() ? "it did not answer" : printed_text(printed)};
+    if (const auto error = facts.value("error", ""); !error.empty()) return {"", {}, printable(error)};
+    return {facts.at("executable").get<std::string>(), facts.at("places").get<std::vector<std::string>>()};
+  } catch (const UserError& error) {
+    return {"", {}, error.message()};
+  } catch (const std::exception&) {  // of the channel, or of facts of other types
+    return {"", {}, "it is not Python"};
+  }
+}
+
+/// The one that TILETUNE_PYTHON names, else python3. It is looked for once in a process. Throws UserError,
+/// with `where` for the place, when there is none, or it has no NumPy.
+const Python& find_python(const Where& where) {
+  static const Python found = look_for_python();
+  if (found.why_not.empty()) return found;
+  throw UserError("the reference needs Python with NumPy: " + found.why_not, where,
+                  "Install python3 and NumPy (python3-numpy), or name another Python in TILETUNE_PYTHON.");
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -99,7 +152,7 @@ std::uint64_t memory_of(const Workload& workload) {
   return kMemory + kOfAThread * std::thread::hardware_concurrency() + kCopies * bytes;
 }
 
-/// Of a file of bits that NumPy has no type for, their name; else empty.
+/// The name of the type of a file of bits that NumPy has no type for; else empty.
 std::string bits_of(const Workload::SizedBuffer& buffer) {
   const bool has_own_type = numpy_type_of(buffer.type) == buffer.type;
   return buffer.file && !has_own_type ? std::string(name(buffer.type)) : "";
@@ -221,7 +274,7 @@ void PythonRun::wait() const {
   ::poll(&descriptor, 1, kMoment_ms);
 }
 
-/// Of a process that has ended.
+/// The answer of a process that has ended.
 PythonAnswer PythonRun::end() {
   const std::string how = process_->reap().how;
   Json said;

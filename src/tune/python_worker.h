@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -10,6 +11,16 @@
 #include "space/instance.h"
 
 namespace tiletune {
+
+/// The type of the numbers that a function gets for a buffer: NumPy has none for bf16 and fp8, whose values
+/// f32 holds.
+ElementType numpy_type_of(ElementType type);
+
+/// Makes the .npy file of an input's values, without padding. Throws UserError when it cannot be written.
+void write_input(const std::filesystem::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed);
+
+/// Makes a file of that many zero bytes, at least one. Throws UserError when it cannot be made.
+void make_zeros(const std::filesystem::path& path, std::uint64_t bytes);
 
 /// What a Python worker makes, and which Python it becomes then.
 struct PythonWork {
@@ -37,7 +48,8 @@ struct PythonWork {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   std::vector<std::string> readable;  ///< files and folders, wherever links lead
-  /// The same of a stranger, whose paths were resolved: a link in one means that it was exchanged since.
+  /// Files and folders of a stranger, whose paths were resolved: a link in one means that it was exchanged
+  /// since.
   std::vector<std::string> readable_without_links;
   std::vector<std::string> command;  ///< the executable and its arguments
   std::uint64_t memory_bytes = 0;

@@ -64,30 +64,47 @@ void References::refuse_small_consensus(TaskQueue& queue, const Task& task) {
 
 void References::compile_kernels(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
   for (const TaskKernel& kernel : task.kernels) {
-    reference.compiling.emplace(++sweep_.tickets, reference.kernels.operation.size());
+    ++reference.compiling;
+    const std::size_t place = reference.kernels.operation.size();
     reference.kernels.operation.emplace_back();
-    sweep_.pool.submit(sweep_.tickets,
-                       kernel_request(sweep_.spec, task, kernel, queue.target().architecture));
+    sweep_.pool.submit(kernel_request(sweep_.spec, task, kernel, queue.target().architecture),
+                       [this, &queue, workload = task.workload, place](const Compiled& compiled) {
+                         take_kernel(queue, workload, place, compiled);
+                       });
   }
   if (task.reference.empty()) return;
-  ReferenceCandidate candidate{&task.reference.front(), {}, 0, nullptr};
+  ReferenceCandidate candidate{&task.reference.front(), {}};
   const std::string fault = instantiate(*candidate.task, 0, queue.target().model, candidate.instance);
   if (!fault.empty()) return fail(queue, task.workload, "the reference cannot be launched: " + fault);
-  compile_candidate(queue, reference, std::move(candidate));
+  compile_candidate(queue, task.workload, std::move(candidate));
 }
 
-void References::compile_candidate(TaskQueue& queue, WorkloadReference& reference,
-                                   ReferenceCandidate candidate) {
-  candidate.ticket = ++sweep_.tickets;
-  sweep_.pool.submit(candidate.ticket, make_compile_request(sweep_.spec.compile, *candidate.task->source,
-                                                            candidate.instance, queue.target().architecture));
+void References::compile_candidate(TaskQueue& queue, std::size_t workload, ReferenceCandidate candidate) {
+  WorkloadReference& reference = queue.references[workload];
   ++reference.waits_for;
+  const std::size_t place = reference.candidates.size();
+  sweep_.pool.submit(make_compile_request(sweep_.spec.compile, *candidate.task->source, candidate.instance,
+                                          queue.target().architecture),
+                     [this, &queue, workload, place](const Compiled& compiled) {
+                       take_candidate(queue, workload, place, compiled);
+                     });
   reference.candidates.push_back(std::move(candidate));
+}
+
+void References::take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place,
+                                const Compiled& compiled) {
+  WorkloadReference& reference = queue.references[workload];
+  reference.candidates[place].binary = compiled.binary;
+  if (--reference.waits_for > 0) return;
+  if (queue.task_of(workload).reference.empty())
+    choose_candidates(queue, workload, reference);
+  else
+    take_template(queue, workload, reference, compiled);
 }
 
 bool References::ready(TaskQueue& queue, const Task& task) {
   WorkloadReference& reference = queue.references[task.workload];
-  if (!reference.compiling.empty()) return false;
+  if (reference.compiling > 0) return false;
   const Operation& operation = task.spec->operation;
   if (operation.python) {
     if (!reference.python && !reference.is_made) start_python(queue, task, reference);
@@ -138,10 +155,10 @@ void References::begin_consensus(TaskQueue& queue, std::size_t workload, Workloa
     const Task& task = *tasks[static_cast<std::size_t>(i) % tasks.size()];
     const std::uint64_t index = random() % task.space.size();
     if (!chosen.emplace(&task, index).second) continue;
-    ReferenceCandidate candidate{&task, {}, 0, nullptr};
+    ReferenceCandidate candidate{&task, {}};
     if (!instantiate(task, index, queue.target().model, candidate.instance).empty()) continue;
     if (!admit_launch(queue.target().model, candidate.instance).admitted) continue;
-    compile_candidate(queue, reference, std::move(candidate));
+    compile_candidate(queue, workload, std::move(candidate));
   }
   if (reference.waits_for == 0) choose_candidates(queue, workload, reference);
 }
@@ -168,10 +185,12 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload, Workl
 
 void References::take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place,
                              const Compiled& compiled) {
+  WorkloadReference& reference = queue.references[workload];
+  --reference.compiling;
   for (Task& task : queue.tasks())
     if (task.workload == workload && compiled.binary)
       task.kernels[place].hash = kernel_hash(*compiled.binary);
-  queue.references.at(workload).kernels.operation[place] = compiled.binary;
+  reference.kernels.operation[place] = compiled.binary;
   const auto fault = kernel_fault(queue.task_of(workload).kernels[place], compiled);
   if (fault) fail(queue, workload, *fault);
 }
@@ -195,28 +214,6 @@ void References::take_template(TaskQueue& queue, std::size_t workload, WorkloadR
   reference.kernels.candidates = {std::move(request)};
   reference.kernels.agreeing = 1;
   reference.is_made = true;
-}
-
-bool References::take(std::uint64_t ticket, const Compiled& compiled) {
-  for (TaskQueue& queue : sweep_.queues) {
-    for (auto& [workload, reference] : queue.references) {
-      if (const auto kernel = reference.compiling.extract(ticket)) {
-        take_kernel(queue, workload, kernel.mapped(), compiled);
-        return true;
-      }
-      for (ReferenceCandidate& candidate : reference.candidates) {
-        if (candidate.ticket != ticket) continue;
-        candidate.binary = compiled.binary;
-        if (--reference.waits_for > 0) return true;
-        if (queue.task_of(workload).reference.empty())
-          choose_candidates(queue, workload, reference);
-        else
-          take_template(queue, workload, reference, compiled);
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 }  // namespace tiletune

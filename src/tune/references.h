@@ -20,12 +20,11 @@ class References {
   /// Whether a workload's reference and kernels are there; begins to make it where nothing has. When it
   /// fails, the workload is one of the queue's failed ones.
   bool ready(TaskQueue& queue, const Task& task);
-  /// Takes the result of compiling; false when the ticket is of none of them.
-  bool take(std::uint64_t ticket, const Compiled& compiled);
 
  private:
   void compile_kernels(TaskQueue& queue, const Task& task, WorkloadReference& reference);
-  void compile_candidate(TaskQueue& queue, WorkloadReference& reference, ReferenceCandidate candidate);
+  void compile_candidate(TaskQueue& queue, std::size_t workload, ReferenceCandidate candidate);
+  void take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);
   void take_template(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
                      const Compiled& compiled);
   void refuse_small_consensus(TaskQueue& queue, const Task& task);

@@ -13,10 +13,9 @@
 #include "base/text.h"
 #include "compile/pool.h"
 #include "store/columns.h"
+#include "tune/ceilings.h"
 #include "tune/identity.h"
-#include "tune/launch_text.h"
 #include "tune/provenance.h"
-#include "tune/roofline.h"
 
 namespace tiletune {
 

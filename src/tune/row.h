@@ -34,9 +34,10 @@ void add_admission(Trial& trial, const Admission& admission);
 /// For other sizes: how often a launch fills this GPU with thread blocks, or with the tiles that they share.
 void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
-/// Of the row's median; nothing of the operations or bytes that the operation does not have.
-/// Of one launch, mJ; none where the power is not known.
+/// The energy of one launch, mJ; none where the power is not known.
 std::optional<double> energy_mj(const std::optional<double>& power_w, const std::optional<double>& launch_us);
+/// Follows from the row's median; leaves out the rates of operations or bytes that the operation does not
+/// have.
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
@@ -48,7 +49,7 @@ void add_screening(Trial& trial, double leader_us);
 std::string left_out_as_baseline(const Trial& row);
 /// Compares with the fastest of the baselines, if there are any.
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
-/// The same with a baseline's row.
+/// Compares with a baseline's row.
 void add_baseline(Trial& trial, const Trial& baseline);
 /// What was seen of the GPU during the samples that the row has; warns of what may have disturbed them.
 void add_condition(Trial& trial, const GpuCondition& condition);

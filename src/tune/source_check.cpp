@@ -1,5 +1,3 @@
-#include "tune/source_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "draft/signature.h"
 #include "draft/source_facts.h"
 #include "measure/input_values.h"
+#include "tune/check.h"
 
 namespace tiletune {
 

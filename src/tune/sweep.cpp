@@ -87,10 +87,7 @@ class Sweep {
 
   void step() {
     intake_.propose();
-    for (auto& [ticket, compiled] : sweep_.pool.take_finished()) {
-      if (intake_.admit(ticket, compiled) || finals_.take_compiled(ticket, compiled)) continue;
-      if (!references_.take(ticket, compiled)) dispatcher_.take_baseline(ticket, compiled);
-    }
+    sweep_.pool.deliver();
     references_.attend();
     for (TaskQueue& queue : sweep_.queues) {
       for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);

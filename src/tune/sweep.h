@@ -10,9 +10,8 @@
 #include "base/stop.h"
 #include "compile/pool.h"
 #include "store/database.h"
-#include "tune/gpu_set.h"
+#include "tune/evaluator.h"
 #include "tune/progress.h"
-#include "tune/searched_workload.h"
 
 namespace tiletune {
 

@@ -1,5 +1,3 @@
-#include "tune/sweep_check.h"
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -10,7 +8,7 @@
 #include "compile/pool.h"
 #include "draft/signature.h"
 #include "inspect/occupancy.h"
-#include "tune/source_check.h"
+#include "tune/check.h"
 
 namespace tiletune {
 
@@ -106,28 +104,29 @@ class TypeCheck {
   /// In the order of the samples; none of one whose types cannot be told.
   std::vector<std::pair<const Task*, Faults>> faults_of(const std::vector<Sample>& samples) {
     std::vector<std::pair<const Task*, Faults>> all;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      all.emplace_back(samples[i].task, Faults{});
-      pool_.submit(i, types_request(samples[i].request));
-    }
-    for (std::size_t left = samples.size(); left > 0 && !stop_() && Clock::now() < until_;) {
-      const auto finished = pool_.take_finished();
-      for (const auto& [ticket, compiled] : finished) {
-        --left;
-        if (!compiled.binary) continue;
-        const Sample& sample = samples[ticket];
-        const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
-        for (CheckFinding& finding : sample.kernel != nullptr
-                                         ? type_faults(*sample.task, *sample.kernel, symbols.front())
-                                         : type_faults(*sample.task, sample.instance, symbols))
-          if (finding.is_error) all[ticket].second.push_back(std::move(finding.what));
-      }
-      if (finished.empty()) wait_for_work(pool_, {}, until_);
-    }
+    for (const Sample& sample : samples) all.emplace_back(sample.task, Faults{});
+    // What is not compiled in time is delivered to nobody: this is not called again then.
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      pool_.submit(types_request(samples[i].request), [&samples, &all, i](const Compiled& compiled) {
+        all[i].second = faults_of(samples[i], compiled);
+      });
+    while (pool_.pending() > 0 && !stop_() && Clock::now() < until_)
+      if (pool_.deliver() == 0) wait_for_work(pool_, {}, until_);
     return all;
   }
 
-  /// Those that all of some configurations have.
+  static Faults faults_of(const Sample& sample, const Compiled& compiled) {
+    Faults faults;
+    if (!compiled.binary) return faults;
+    const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+    for (CheckFinding& finding : sample.kernel != nullptr
+                                     ? type_faults(*sample.task, *sample.kernel, symbols.front())
+                                     : type_faults(*sample.task, sample.instance, symbols))
+      if (finding.is_error) faults.push_back(std::move(finding.what));
+    return faults;
+  }
+
+  /// The faults that all of some configurations have.
   Faults common_faults(const Task& task) {
     std::map<std::string, std::size_t> counts;
     const auto of_each = faults_of(samples_of(spec_, task, target_, kMostWitnesses));

@@ -17,8 +17,8 @@
 #include "inspect/resources.h"
 #include "space/option_text.h"
 #include "spec/problem.h"
+#include "tune/file_hashes.h"
 #include "tune/identity.h"
-#include "tune/python_modules.h"
 #include "tune/python_run.h"
 
 namespace tiletune {

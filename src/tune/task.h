@@ -14,7 +14,7 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
-#include "tune/array_hashes.h"
+#include "tune/file_hashes.h"
 #include "tune/target.h"
 
 namespace tiletune {

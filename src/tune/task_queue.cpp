@@ -88,9 +88,9 @@ void TaskQueue::drop_ready(std::size_t workload, std::size_t kept) {
 
 /// Forgets all that are being compiled, wait to be measured or were put off.
 void TaskQueue::drop_waiting(std::size_t workload) {
-  std::erase_if(compiling, [&](const auto& entry) {
-    if (entry.second.task->workload != workload) return false;
-    take_back(*entry.second.task, 1);
+  std::erase_if(compiling, [&](const auto& candidate) {
+    if (candidate->task->workload != workload) return false;
+    take_back(*candidate->task, 1);
     return true;
   });
   drop_ready(workload, 0);
@@ -413,7 +413,7 @@ bool TaskQueue::others_can(const GpuSlot& slot, std::size_t workload) const {
 std::deque<Candidate>::iterator TaskQueue::next_ready(const GpuSlot& slot) {
   const Task* task = current_task();
   std::size_t lowest = task != nullptr ? task->workload : SIZE_MAX;
-  for (const auto& entry : compiling) lowest = std::min(lowest, entry.second.task->workload);
+  for (const auto& candidate : compiling) lowest = std::min(lowest, candidate->task->workload);
   for (const Candidate& candidate : ready) lowest = std::min(lowest, candidate.task->workload);
   const bool others = others_can(slot, lowest);
   return std::find_if(ready.begin(), ready.end(), [&](const Candidate& candidate) {
@@ -432,7 +432,7 @@ bool TaskQueue::is_open(std::size_t workload, bool stopping) {
   return (task != nullptr && task->workload <= workload) ||
          std::any_of(ready.begin(), ready.end(), is_of_workload) ||
          std::any_of(compiling.begin(), compiling.end(),
-                     [&](const auto& entry) { return is_of_workload(entry.second); });
+                     [&](const auto& candidate) { return is_of_workload(*candidate); });
 }
 
 Task& TaskQueue::task_of(std::size_t workload) {

@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "search/strategies.h"
-#include "tune/gpu_set.h"
+#include "tune/evaluator.h"
 #include "tune/knowledge.h"
+#include "tune/progress.h"
 #include "tune/python_run.h"
-#include "tune/searched_workload.h"
 #include "tune/standings.h"
-#include "tune/workload_finals.h"
 
 namespace tiletune {
 
@@ -53,24 +52,23 @@ struct Proposal {
 struct ReferenceCandidate {
   const Task* task = nullptr;
   Instance instance;
-  std::uint64_t ticket = 0;
-  std::shared_ptr<const Binary> binary;  ///< once it is compiled
+  std::shared_ptr<const Binary> binary = nullptr;  ///< once it is compiled
 };
 
 /// The reference of a workload on its way, and the kernels that compute its inputs.
 struct WorkloadReference {
-  std::map<std::uint64_t, std::size_t> compiling;  ///< by ticket: places of Task::kernels
-  std::vector<ReferenceCandidate> candidates;      ///< or the configuration that is the reference
-  std::size_t waits_for = 0;                       ///< candidates that are being compiled
-  std::optional<PythonRun> python;                 ///< while it runs
-  bool is_made = false;                            ///< by Python or from the candidates, or that failed
-  WorkloadKernels kernels;                         ///< what a worker gets
+  std::size_t compiling = 0;                   ///< kernels of its operation
+  std::vector<ReferenceCandidate> candidates;  ///< or the configuration that is the reference
+  std::size_t waits_for = 0;                   ///< candidates that are being compiled
+  std::optional<PythonRun> python;             ///< while it runs
+  bool is_made = false;                        ///< by Python or from the candidates, or that failed
+  WorkloadKernels kernels;                     ///< what a worker gets
 };
 
 /// The baselines of a workload that are kernels.
 struct WorkloadBaselines {
-  std::map<std::uint64_t, Candidate> compiling;  ///< by ticket
-  std::vector<Candidate> ready;                  ///< those that can run
+  std::size_t compiling = 0;
+  std::vector<Candidate> ready;  ///< those that can run
 };
 
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
@@ -92,7 +90,7 @@ class TaskQueue {
   std::vector<Task>& tasks() { return gpu_set_->tasks; }
 
   std::vector<GpuSlot> slots;
-  std::unordered_map<std::uint64_t, Candidate> compiling;  ///< by ticket
+  std::vector<std::shared_ptr<Candidate>> compiling;  ///< whose results are awaited
   std::deque<Candidate> ready;
   std::set<std::size_t> workloads_with_baseline_seen;
   std::map<std::size_t, WorkloadReference> references;  ///< by workload

@@ -61,7 +61,7 @@ class CompiledFileTest : public testing::Test {
 
   /// By a confined worker.
   Compiled load(const CompileRequest& request) const {
-    CompilePool pool(confined(request));
+    TicketPool pool(confined(request));
     pool.submit(1, request);
     return drain(pool).at(1);
   }

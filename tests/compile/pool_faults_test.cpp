@@ -28,7 +28,7 @@ TEST_P(EveryFault, CostsOneRequest) {
   CompilePoolOptions options = pool_options(cache.path(), 1, {"bad-worker"});
   options.timeout_s = 20;
   if (GetParam().outcome == Outcome::compile_timeout) options.timeout_s = 2;
-  CompilePool pool(options);
+  TicketPool pool(options);
   pool.submit(1, scale_request(1));
   pool.submit(2, scale_request(2, "// " + GetParam().word));
   pool.submit(3, scale_request(3));
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable) {
   const TemporaryFolder cache;
-  CompilePool pool(pool_options(cache.path(), 1, {"bad-worker"}));
+  TicketPool pool(pool_options(cache.path(), 1, {"bad-worker"}));
   pool.submit(1, scale_request(1, "// BE_TALKATIVE"));
   pool.submit(2, scale_request(2, "// BE_GARRULOUS"));
   const auto results = drain(pool);
@@ -79,7 +79,7 @@ TEST_P(EveryHungryStage, CostsOneRequestWithTheLimitInItsReason) {
   const TemporaryFolder cache;
   CompilePoolOptions options = pool_options(cache.path(), 1);
   options.max_memory_bytes = std::uint64_t{56} << 20;
-  CompilePool pool(options);
+  TicketPool pool(options);
   pool.submit(1, scale_request(1, GetParam().source));
   pool.submit(2, scale_request(2));
   const auto results = drain(pool);
@@ -114,7 +114,7 @@ TEST(CompilePool, AWorkerThatMustBeConfinedEndsWhereItCannotBe) {
   options.must_be_confined = true;
   // Only the workers are started with it.
   ::setenv("CUDA_INJECTION64_PATH", "/a/profiler.so", 1);
-  CompilePool pool(options);
+  TicketPool pool(options);
   pool.submit(1, scale_request(3));
   const UserError error = user_error_of([&] { drain(pool); });
   ::unsetenv("CUDA_INJECTION64_PATH");
@@ -123,7 +123,7 @@ TEST(CompilePool, AWorkerThatMustBeConfinedEndsWhereItCannotBe) {
 
 TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
   const TemporaryFolder cache;
-  CompilePool pool(pool_options(cache.path(), 2, {"stillborn-worker"}));
+  TicketPool pool(pool_options(cache.path(), 2, {"stillborn-worker"}));
   pool.submit(1, scale_request(1));
   const UserError error = user_error_of([&] { drain(pool); });
   EXPECT_TRUE(carries(error.message(), {"5 in", "exited with 3"}));

@@ -20,13 +20,13 @@ TEST(CompilePool, CompilesAndFindsEverythingInTheCacheTheSecondTime) {
   const TemporaryFolder cache;
   std::map<std::uint64_t, Compiled> first;
   {
-    CompilePool pool(pool_options(cache.path(), 2));
+    TicketPool pool(pool_options(cache.path(), 2));
     for (int factor = 0; factor < 6; ++factor) pool.submit(factor, scale_request(factor));
     EXPECT_EQ(pool.pending(), 6U);
     first = drain(pool);
     EXPECT_GT(pool.compile_cpu_seconds(), 0);
   }
-  CompilePool pool(pool_options(cache.path(), 2));
+  TicketPool pool(pool_options(cache.path(), 2));
   for (int factor = 0; factor < 6; ++factor) EXPECT_TRUE(pool.submit(factor, scale_request(factor)));
   const Clock::time_point due = pool.next_deadline();
   EXPECT_LE(due, Clock::now());
@@ -44,7 +44,7 @@ TEST(CompilePool, CompilesAndFindsEverythingInTheCacheTheSecondTime) {
 
 TEST(CompilePool, CompilesEqualRequestsInFlightOnce) {
   const TemporaryFolder cache;
-  CompilePool pool(pool_options(cache.path(), 4));
+  TicketPool pool(pool_options(cache.path(), 4));
   for (std::uint64_t ticket = 0; ticket < 5; ++ticket)
     EXPECT_EQ(pool.submit(ticket, scale_request(1)), ticket > 0) << "the first has to be compiled";
   EXPECT_EQ(pool.pending(), 5U);
@@ -55,7 +55,7 @@ TEST(CompilePool, CompilesEqualRequestsInFlightOnce) {
 
 TEST(CompilePool, DoesNotRepeatAFailedCompilation) {
   const TemporaryFolder cache;
-  CompilePool pool(pool_options(cache.path(), 1));
+  TicketPool pool(pool_options(cache.path(), 1));
   pool.submit(1, scale_request(1, "#error no"));
   EXPECT_THAT(drain(pool).at(1).reason, HasSubstr("#error"));
   pool.submit(2, scale_request(1, "#error no"));
@@ -68,13 +68,13 @@ TEST(CompilePool, ReplacesACorruptCacheFile) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path());
   const std::string key = scale_request(1).key();
-  CompilePool first(pool_options(folder.path(), 1));
+  TicketPool first(pool_options(folder.path(), 1));
   first.submit(0, scale_request(1));
   const Compiled original = drain(first).at(0);
   std::string content = read_file(cache.path_of(key));
   content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
   write_file_atomically(cache.path_of(key), content);
-  CompilePool pool(pool_options(folder.path(), 1));
+  TicketPool pool(pool_options(folder.path(), 1));
   pool.submit(1, scale_request(1));
   const Compiled replaced = drain(pool).at(1);
   ASSERT_EQ(replaced.outcome, Outcome::ok);
@@ -85,8 +85,8 @@ TEST(CompilePool, ReplacesACorruptCacheFile) {
 
 TEST(CompilePool, TwoPoolsShareOneCacheFolder) {
   const TemporaryFolder cache;
-  CompilePool one(pool_options(cache.path(), 1));
-  CompilePool two(pool_options(cache.path(), 1));
+  TicketPool one(pool_options(cache.path(), 1));
+  TicketPool two(pool_options(cache.path(), 1));
   for (int factor = 0; factor < 8; ++factor) {
     one.submit(factor, scale_request(factor));
     two.submit(factor, scale_request(factor));
@@ -107,7 +107,7 @@ TEST(CompilePool, TwoPoolsShareOneCacheFolder) {
 TEST(CompilePool, BinariesArriveWhenTheCacheCannotBeWritten) {
   const TemporaryFolder folder;
   const std::string key = scale_request(1).key();
-  CompilePool pool(pool_options(folder.path(), 1));
+  TicketPool pool(pool_options(folder.path(), 1));
   folder.write(key.substr(0, 2), "a file where the cache needs a folder");
   pool.submit(0, scale_request(1));
   const Compiled compiled = drain(pool).at(0);
@@ -119,7 +119,7 @@ TEST(CompilePool, WhatDoesNotEndIsATimeoutAndTheNextRequestSucceeds) {
   const TemporaryFolder cache;
   CompilePoolOptions options = pool_options(cache.path(), 1);
   options.timeout_s = 6;
-  CompilePool pool(options);
+  TicketPool pool(options);
   const std::string endless =
       "template <unsigned A, unsigned B> struct Tree {\n"
       "  static constexpr unsigned v = Tree<A - 1, 2 * B>::v + Tree<A - 1, 2 * B + 1>::v;\n};\n"
@@ -144,7 +144,7 @@ TEST(CompilePool, HeadersOfAToolkitThatIsMadeOfLinksAreRead) {
     fs::create_symlink(fs::canonical(entry.path()), folder.path() / "toolkit" / entry.path().filename());
   fs::create_directory_symlink(folder.path() / "elsewhere", folder.path() / "toolkit/extra");
   ::setenv("TILETUNE_CUDA_INCLUDE", (folder.path() / "toolkit").c_str(), 1);
-  CompilePool pool(pool_options(folder.path() / "cache", 1));
+  TicketPool pool(pool_options(folder.path() / "cache", 1));
   pool.submit(1, scale_request(3, "#include <cuda_fp16.h>\n#include <extra/own.h>\nstatic_assert(kOwn);\n"));
   const Compiled compiled = drain(pool)[1];
   ::unsetenv("TILETUNE_CUDA_INCLUDE");
@@ -157,7 +157,7 @@ TEST(CompilePool, WorkersDoNotSeeFilesOfTheWorkingFolder) {
   working.write("stray.cuh", "");
   const fs::path before = fs::current_path();
   fs::current_path(working.path());
-  CompilePool pool(pool_options(cache.path(), 1));
+  TicketPool pool(pool_options(cache.path(), 1));
   pool.submit(0, scale_request(1, "#include \"stray.cuh\""));
   const Compiled compiled = drain(pool).at(0);
   fs::current_path(before);

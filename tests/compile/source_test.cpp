@@ -57,7 +57,7 @@ class IncludesTest : public testing::Test {
     CompilePoolOptions options = pool_options(home_.path() / "cache", 1);
     for (const KernelSource::Root& root : source.roots) options.folders.push_back(root.folder);
     options.may_leave = source.may_leave;
-    CompilePool pool(options);
+    TicketPool pool(options);
     pool.submit(1, request_for(source));
     return drain(pool).at(1);
   }
@@ -171,7 +171,7 @@ TEST_F(IncludesTest, AResultHoldsAsLongAsItsFilesDo) {
   const Compiled compiled = compile(kernel);
   ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
   const auto is_known = [&] {
-    CompilePool pool(pool_options(home_.path() / "cache", 1));
+    TicketPool pool(pool_options(home_.path() / "cache", 1));
     return pool.find(request_for(kernel)).has_value();
   };
   EXPECT_TRUE(is_known());
@@ -196,7 +196,7 @@ TEST_F(IncludesTest, OneConfigsFilesSayNothingAboutAnothers) {
   const KernelSource elsewhere =
       read_kernel_source(home_.path() / "tree/kernel/kernel.cuh", home_.path() / "tree/kernel", {},
                          home_.path() / "others", false);
-  CompilePool pool(pool_options(home_.path() / "cache", 1));
+  TicketPool pool(pool_options(home_.path() / "cache", 1));
   EXPECT_FALSE(pool.find(request_for(elsewhere)));
 }
 
@@ -290,7 +290,7 @@ TEST_F(IncludesTest, EqualTextsInTwoFoldersAreTwoKernels) {
   CompilePoolOptions options = pool_options(home_.path() / "cache", 1);
   for (const KernelSource& kernel : sources)
     for (const KernelSource::Root& root : kernel.roots) options.folders.push_back(root.folder);
-  CompilePool pool(options);
+  TicketPool pool(options);
   for (std::size_t i = 0; i < sources.size(); ++i) pool.submit(i, request_for(sources[i]));
   auto results = drain(pool);
   ASSERT_EQ(results.at(0).outcome, Outcome::ok) << results.at(0).reason;

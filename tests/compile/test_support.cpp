@@ -18,7 +18,7 @@ CompileRequest scale_request(int factor, const std::string& extra, const std::st
   return request;
 }
 
-std::map<std::uint64_t, Compiled> drain(CompilePool& pool) {
+std::map<std::uint64_t, Compiled> drain(TicketPool& pool) {
   std::map<std::uint64_t, Compiled> results;
   while (true) {
     for (auto& [ticket, compiled] : pool.take_finished()) results[ticket] = std::move(compiled);

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <filesystem>
+#include <variant>
 
 #include "base/scratch_folder.h"
 #include "carries.h"
@@ -39,6 +40,14 @@ GpuEvent wait(GpuClient& client) {
   return {};
 }
 
+/// The event, which has to be a `What`.
+template <typename What>
+What as(const GpuEvent& event) {
+  const What* const what = std::get_if<What>(&event);
+  EXPECT_NE(what, nullptr) << "event " << event.index();
+  return what != nullptr ? *what : What{};
+}
+
 MeasureRequest kernel(std::uint64_t ticket) {
   MeasureRequest request;
   request.ticket = ticket;
@@ -51,17 +60,17 @@ GpuEvent measure_with(const std::string& mode) {
   GpuClient client(fake(mode));
   EXPECT_TRUE(client.open().has_value()) << client.why();
   client.prepare(problem());
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  as<Prepared>(wait(client));
   client.dispatch(kernel(1));
   return wait(client);
 }
 
 TEST(GpuClient, WhatIsPrintedComesWithTheMeasurement) {
-  EXPECT_EQ(measure_with("prints").measured.printed, "\033[2Jwarp 0\r\nwarp 1\n\033[2Jwarp 0\r\nwarp 1\n");
-  EXPECT_EQ(measure_with("none").measured.printed, "");
-  const GpuEvent lost = measure_with("crash_prints");
-  EXPECT_EQ(lost.kind, GpuEvent::Kind::lost);
-  EXPECT_EQ(lost.measured.printed, "Assertion `row < M` failed.\nAssertion `row < M` failed.\n");
+  EXPECT_EQ(as<Measured>(measure_with("prints")).printed,
+            "\033[2Jwarp 0\r\nwarp 1\n\033[2Jwarp 0\r\nwarp 1\n");
+  EXPECT_EQ(as<Measured>(measure_with("none")).printed, "");
+  const auto lost = as<WorkerLost>(measure_with("crash_prints"));
+  EXPECT_EQ(lost.end.printed, "Assertion `row < M` failed.\nAssertion `row < M` failed.\n");
 }
 
 TEST(GpuClient, MeasuresAndGoesOn) {
@@ -70,26 +79,23 @@ TEST(GpuClient, MeasuresAndGoesOn) {
   ASSERT_TRUE(opened.has_value());
   EXPECT_EQ(opened->device.multiprocessors, 132);
   client.prepare(problem());
-  const GpuEvent prepared = wait(client);
-  ASSERT_EQ(prepared.kind, GpuEvent::Kind::prepared);
-  ASSERT_EQ(prepared.prepared.baselines.size(), 1U);
-  EXPECT_EQ(prepared.prepared.baselines[0].timing.median_us, 201);
+  const auto prepared = as<Prepared>(wait(client));
+  ASSERT_EQ(prepared.baselines.size(), 1U);
+  EXPECT_EQ(prepared.baselines[0].timing.median_us, 201);
   for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) {
     client.dispatch(kernel(ticket));
-    const GpuEvent event = wait(client);
-    EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
-    EXPECT_EQ(event.measured.ticket, ticket);
-    EXPECT_EQ(event.measured.outcome, Outcome::ok);
+    const auto measured = as<Measured>(wait(client));
+    EXPECT_EQ(measured.ticket, ticket);
+    EXPECT_EQ(measured.outcome, Outcome::ok);
     EXPECT_TRUE(client.idle());
   }
   EXPECT_TRUE(client.ready());
 }
 
 TEST(GpuClient, AnErrorBeyondTheBoundIsAWrongResultWhateverTheWorkerSays) {
-  const GpuEvent event = measure_with("inaccurate");
-  EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
-  EXPECT_EQ(event.measured.outcome, Outcome::wrong_result);
-  EXPECT_TRUE(carries(event.measured.reason, {"0.5", "bound"}));
+  const auto measured = as<Measured>(measure_with("inaccurate"));
+  EXPECT_EQ(measured.outcome, Outcome::wrong_result);
+  EXPECT_TRUE(carries(measured.reason, {"0.5", "bound"}));
 }
 
 TEST(GpuClient, SaysWhyThereIsNoGpu) {
@@ -131,11 +137,10 @@ struct Misbehaviour {
 class MisbehavingWorker : public testing::TestWithParam<Misbehaviour> {};
 
 TEST_P(MisbehavingWorker, CostsOneConfigurationAndIsReplaced) {
-  const GpuEvent event = measure_with(GetParam().mode);
-  EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_EQ(event.measured.ticket, 1U);
-  EXPECT_EQ(event.measured.outcome, GetParam().outcome);
-  EXPECT_NE(event.measured.reason.find(GetParam().reason), std::string::npos) << event.measured.reason;
+  const auto lost = as<WorkerLost>(measure_with(GetParam().mode));
+  EXPECT_EQ(lost.end.ticket, 1U);
+  EXPECT_EQ(lost.end.outcome, GetParam().outcome);
+  EXPECT_NE(lost.end.reason.find(GetParam().reason), std::string::npos) << lost.end.reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -153,9 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& mode) { return std::string(mode.param.mode); });
 
 TEST(GpuClient, AnAnswerThatNobodyAskedForIsNotTaken) {
-  const GpuEvent event = measure_with("unasked");
-  EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_TRUE(carries(event.measured.reason, {"invalid message", "another configuration"}));
+  const auto lost = as<WorkerLost>(measure_with("unasked"));
+  EXPECT_TRUE(carries(lost.end.reason, {"invalid message", "another configuration"}));
 }
 
 TEST(GpuClient, ASecondAnswerIsNotTakenForTheNextOne) {
@@ -164,12 +168,12 @@ TEST(GpuClient, ASecondAnswerIsNotTakenForTheNextOne) {
   client.prepare(problem());
   wait(client);
   client.dispatch(kernel(1));
-  EXPECT_EQ(wait(client).measured.ticket, 1U);
+  EXPECT_EQ(as<Measured>(wait(client)).ticket, 1U);
   EXPECT_FALSE(client.ready()) << "a worker that speaks unasked is given up";
   client.prepare_again();
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  as<Prepared>(wait(client));
   client.dispatch(kernel(2));
-  EXPECT_EQ(wait(client).measured.ticket, 2U);
+  EXPECT_EQ(as<Measured>(wait(client)).ticket, 2U);
 }
 
 TEST(GpuClient, AWorkerThatStopsReadingMissesItsDeadline) {
@@ -178,9 +182,9 @@ TEST(GpuClient, AWorkerThatStopsReadingMissesItsDeadline) {
   client.prepare(problem());
   wait(client);
   client.dispatch(kernel(1));
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::measured);
+  as<Measured>(wait(client));
   client.dispatch(kernel(2));
-  EXPECT_EQ(wait(client).measured.outcome, Outcome::timeout);
+  EXPECT_EQ(as<WorkerLost>(wait(client)).end.outcome, Outcome::timeout);
   EXPECT_FALSE(client.ready());
 }
 
@@ -188,17 +192,15 @@ TEST(GpuClient, AWorkerMayDieOrHangWhilePreparing) {
   GpuClient dying(fake("dies_preparing"));
   ASSERT_TRUE(dying.open().has_value());
   dying.prepare(problem());
-  const GpuEvent died = wait(dying);
-  EXPECT_EQ(died.kind, GpuEvent::Kind::lost);
-  EXPECT_EQ(died.reason, "exited with 5");
+  EXPECT_EQ(as<WorkerLost>(wait(dying)).end.reason, "exited with 5");
   GpuClientOptions options = fake("hangs_preparing");
   options.prepare_timeout_s = 0.2;
   GpuClient hanging(options);
   ASSERT_TRUE(hanging.open().has_value());
   hanging.prepare(problem());
-  const GpuEvent hung = wait(hanging);
-  EXPECT_EQ(hung.measured.outcome, Outcome::timeout);
-  EXPECT_TRUE(carries(hung.reason, {"200 ms"}));
+  const auto hung = as<WorkerLost>(wait(hanging));
+  EXPECT_EQ(hung.end.outcome, Outcome::timeout);
+  EXPECT_TRUE(carries(hung.end.reason, {"200 ms"}));
 }
 
 TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
@@ -207,35 +209,29 @@ TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
   client.prepare(problem());
   wait(client);
   client.dispatch(kernel(1));
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::lost);
+  as<WorkerLost>(wait(client));
   EXPECT_FALSE(client.ready());
   EXPECT_EQ(client.losses_in_a_row(), 1);
   client.prepare_again();
   EXPECT_FALSE(client.idle()) << "the worker is still starting";
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  as<Prepared>(wait(client));
   ASSERT_TRUE(client.ready());
   client.dispatch(kernel(2));
-  const GpuEvent event = wait(client);
-  EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
-  EXPECT_EQ(event.measured.ticket, 2U);
+  EXPECT_EQ(as<Measured>(wait(client)).ticket, 2U);
   EXPECT_EQ(client.losses_in_a_row(), 0);
 }
 
 TEST(GpuClient, KnowsAWorkerThatWasKilledFromOutside) {
-  const GpuEvent event = measure_with("killed");
-  EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_TRUE(event.blameless);
-  EXPECT_FALSE(measure_with("crash").blameless);
-  EXPECT_FALSE(measure_with("hang").blameless) << "it was killed by its deadline";
+  EXPECT_TRUE(as<WorkerLost>(measure_with("killed")).blameless);
+  EXPECT_FALSE(as<WorkerLost>(measure_with("crash")).blameless);
+  EXPECT_FALSE(as<WorkerLost>(measure_with("hang")).blameless) << "it was killed by its deadline";
 }
 
 TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {
   GpuClient client(fake("unpreparable"));
   ASSERT_TRUE(client.open().has_value());
   client.prepare(problem());
-  const GpuEvent event = wait(client);
-  EXPECT_EQ(event.kind, GpuEvent::Kind::prepare_failed);
-  EXPECT_TRUE(carries(event.reason, {"3.0 TiB"}));
+  EXPECT_TRUE(carries(as<PrepareFailed>(wait(client)).reason, {"3.0 TiB"}));
 }
 
 TEST(GpuClient, CalibratesOnceAndNotAgainAfterALoss) {
@@ -244,13 +240,13 @@ TEST(GpuClient, CalibratesOnceAndNotAgainAfterALoss) {
   PrepareRequest request = problem();
   request.calibrate = true;
   client.prepare(request);
-  const GpuEvent prepared = wait(client);
-  ASSERT_TRUE(prepared.prepared.calibration.has_value());
-  EXPECT_EQ(prepared.prepared.calibration->copy_gbs, 4000);
+  const auto prepared = as<Prepared>(wait(client));
+  ASSERT_TRUE(prepared.calibration.has_value());
+  EXPECT_EQ(prepared.calibration->copy_gbs, 4000);
   client.dispatch(kernel(1));
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::lost);
+  as<WorkerLost>(wait(client));
   client.prepare_again();
-  EXPECT_FALSE(wait(client).prepared.calibration.has_value());
+  EXPECT_FALSE(as<Prepared>(wait(client)).calibration.has_value());
 }
 
 FinalsRequest finals_of(const std::vector<std::uint64_t>& tickets) {
@@ -263,15 +259,16 @@ FinalsRequest finals_of(const std::vector<std::uint64_t>& tickets) {
 std::pair<std::vector<std::uint64_t>, GpuEvent> run_finals(GpuClient& client, const FinalsRequest& request) {
   EXPECT_TRUE(client.open().has_value()) << client.why();
   client.prepare(problem());
-  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  as<Prepared>(wait(client));
   client.dispatch(request);
   EXPECT_FALSE(client.idle());
   EXPECT_FALSE(client.measuring());
   std::vector<std::uint64_t> turns;
   while (true) {
     const GpuEvent event = wait(client);
-    if (event.kind != GpuEvent::Kind::turn) return {turns, event};
-    turns.push_back(event.ticket);
+    const FinalsTurn* const turn = std::get_if<FinalsTurn>(&event);
+    if (turn == nullptr) return {turns, event};
+    turns.push_back(turn->ticket);
   }
 }
 
@@ -279,18 +276,19 @@ TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
   GpuClient client(fake("none"));
   const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
   EXPECT_EQ(turns, (std::vector<std::uint64_t>{0, 5, 2, 9}));
-  ASSERT_EQ(end.kind, GpuEvent::Kind::finals_measured);
-  ASSERT_EQ(end.finals.times.size(), 5U);
-  EXPECT_EQ(end.finals.times[1].ticket, 2U);
-  EXPECT_EQ(end.finals.times[3].name, "twin");
+  const auto finals = as<FinalsMeasured>(end);
+  ASSERT_EQ(finals.times.size(), 5U);
+  EXPECT_EQ(finals.times[1].ticket, 2U);
+  EXPECT_EQ(finals.times[3].name, "twin");
   EXPECT_TRUE(client.ready());
 }
 
 TEST(GpuClient, AFinalistBeyondTheBoundIsWrong) {
   GpuClient client(fake("finals_inaccurate", 2));
   const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
-  ASSERT_EQ(end.kind, GpuEvent::Kind::finals_measured);
-  for (const FinalTime& time : end.finals.times)
+  const auto finals = as<FinalsMeasured>(end);
+  ASSERT_FALSE(finals.times.empty());
+  for (const FinalTime& time : finals.times)
     EXPECT_EQ(time.outcome, time.ticket == 2 ? Outcome::wrong_result : Outcome::ok) << time.ticket;
 }
 
@@ -302,10 +300,10 @@ TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
   for (const char* mode : {"finals_crash", "finals_hang", "finals_killed"}) {
     GpuClient client(fake(mode, 2));
     const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
-    ASSERT_EQ(end.kind, GpuEvent::Kind::lost) << mode;
-    EXPECT_EQ(end.measured.ticket, 2U) << mode;
-    EXPECT_EQ(end.blameless, std::string(mode) == "finals_killed");
-    EXPECT_EQ(end.measured.outcome, std::string(mode) == "finals_hang" ? Outcome::timeout : Outcome::crashed);
+    const auto lost = as<WorkerLost>(end);
+    EXPECT_EQ(lost.end.ticket, 2U) << mode;
+    EXPECT_EQ(lost.blameless, std::string(mode) == "finals_killed");
+    EXPECT_EQ(lost.end.outcome, std::string(mode) == "finals_hang" ? Outcome::timeout : Outcome::crashed);
   }
   std::filesystem::current_path(before);
 }

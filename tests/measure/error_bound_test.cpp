@@ -1,8 +1,8 @@
-#include "measure/error_bound.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "measure/launch_checks.h"
 
 namespace tiletune {
 namespace error_bound_test {

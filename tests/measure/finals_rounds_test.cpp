@@ -1,6 +1,6 @@
-#include "measure/finals_rounds.h"
-
 #include <gtest/gtest.h>
+
+#include "measure/finals_steps.h"
 
 namespace tiletune {
 namespace finals_rounds_test {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "carries.h"
-#include "measure/check_queue.h"
 
 namespace tiletune {
 namespace launch_checks_test {

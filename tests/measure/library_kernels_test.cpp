@@ -1,10 +1,9 @@
-#include "measure/library_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "carries.h"
+#include "measure/baselines.h"
 
 namespace tiletune {
 namespace library_kernels_test {

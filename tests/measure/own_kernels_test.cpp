@@ -1,7 +1,5 @@
 // What the compiler leaves of the kernels that measure a GPU's ceilings: all of their work, and little else.
 
-#include "measure/own_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "inspect/elf.h"
 #include "inspect/sass.h"
 #include "measure/calibration.h"
+#include "measure/device_kernels.h"
 
 namespace tiletune {
 namespace own_kernels_test {

@@ -1,5 +1,3 @@
-#include "tune/array_hashes.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "temporary_folder.h"
+#include "tune/file_hashes.h"
 
 namespace tiletune {
 namespace array_hashes_test {

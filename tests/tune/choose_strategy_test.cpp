@@ -1,10 +1,9 @@
-#include "tune/choose_strategy.h"
-
 #include <gtest/gtest.h>
 
 #include "search/strategies.h"
 #include "temporary_folder.h"
 #include "tune/many_rows.h"
+#include "tune/sweep_plan.h"
 
 namespace tiletune {
 namespace choose_strategy_test {

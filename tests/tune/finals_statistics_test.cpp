@@ -1,5 +1,3 @@
-#include "tune/finals_statistics.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <random>
 
 #include "base/statistics.h"
+#include "tune/final_rows.h"
 
 namespace tiletune {
 namespace finals_statistics_test {

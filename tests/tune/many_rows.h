@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "spec/load.h"
-#include "tune/instant_evaluator.h"
+#include "tune/evaluator.h"
 #include "tune/row.h"
 #include "tune/sweep.h"
 

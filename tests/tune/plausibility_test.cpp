@@ -1,9 +1,8 @@
-#include "tune/plausibility.h"
-
 #include <gtest/gtest.h>
 
 #include "carries.h"
 #include "spec/load.h"
+#include "tune/ceilings.h"
 
 namespace tiletune {
 namespace plausibility_test {

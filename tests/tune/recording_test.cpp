@@ -9,7 +9,6 @@
 #include "spec/load.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
-#include "tune/recorded_task.h"
 #include "tune/replay.h"
 
 namespace tiletune {

@@ -1,10 +1,9 @@
-#include "tune/roofline.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "spec/load.h"
+#include "tune/ceilings.h"
 #include "tune/row.h"
 
 namespace tiletune {

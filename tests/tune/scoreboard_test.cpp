@@ -1,8 +1,7 @@
-#include "tune/scoreboard.h"
-
 #include <gtest/gtest.h>
 
 #include "spec/load.h"
+#include "tune/recorder.h"
 
 namespace tiletune {
 namespace scoreboard_test {

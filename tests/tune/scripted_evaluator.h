@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/instant_evaluator.h"
+#include "tune/evaluator.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -69,7 +69,10 @@ class ScriptedEvaluator : public InstantEvaluator {
       const Fate fate = in_finals(one.calls.front().shape.grid_x);
       if (fate.lost) {
         evaluation.finals.reset();
-        evaluation.finals_lost = FinalsLoss{one.ticket, *fate.lost, "as the test says", false};
+        WorkerLost& lost = evaluation.finals_lost.emplace();
+        lost.end.ticket = one.ticket;
+        lost.end.outcome = *fate.lost;
+        lost.end.reason = "as the test says";
         return answer(std::move(evaluation));
       }
       FinalTime& time = result.times.emplace_back();

@@ -14,7 +14,7 @@
 #include "output/group_facts.h"
 #include "output/report/column_data.h"
 #include "store/columns.h"
-#include "tune/roofline.h"
+#include "tune/ceilings.h"
 
 namespace tiletune {
 

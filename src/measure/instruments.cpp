@@ -1,4 +1,7 @@
-#include "measure/clock_probe.h"
+#include "measure/instruments.h"
+
+#include <algorithm>
+#include <atomic>
 
 #include "base/statistics.h"
 
@@ -6,10 +9,42 @@ namespace tiletune {
 
 namespace {
 
+constexpr std::int64_t kLeastBytes = std::int64_t{16} << 20;
+
+constexpr std::uint64_t kDeadlineNs = 500'000'000;
+
 /// The nanosecond timer is off by up to two of its steps over a stretch: so many steps make 0.4%.
 constexpr std::uint64_t kFewestSteps = 500;
 
 }  // namespace
+
+CacheFlush::CacheFlush(Gpu& gpu, DeviceKernels& kernels)
+    : gpu_(gpu),
+      kernels_(kernels),
+      memory_(static_cast<std::size_t>(std::max(2 * gpu.facts().l2_bytes, kLeastBytes))) {
+  dirty();
+  kernels_.prepare("read_memory");
+}
+
+Blocker::Blocker(DeviceKernels& kernels) : kernels_(kernels), words_(2) { kernels_.prepare("block_stream"); }
+
+void Blocker::block() {
+  if (!works()) return;
+  ++ticket_;
+  kernels_.block_stream(words_.device_address(), ticket_, kDeadlineNs);
+}
+
+void Blocker::release() {
+  // Everything that the stream is to run was queued before; the kernel polls this word.
+  std::atomic_ref<std::uint32_t>(words_[0]).store(ticket_, std::memory_order_release);
+}
+
+bool Blocker::gave_up() {
+  const bool gave_up = works() && ticket_ != 0 &&
+                       std::atomic_ref<std::uint32_t>(words_[1]).load(std::memory_order_acquire) == ticket_;
+  failures_ = gave_up ? failures_ + 1 : works() ? 0 : failures_;
+  return gave_up;
+}
 
 ClockProbe::ClockProbe(Gpu& gpu, DeviceKernels& kernels, int most_readings)
     : gpu_(gpu),

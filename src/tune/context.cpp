@@ -1,4 +1,4 @@
-#include "tune/output_files.h"
+#include "tune/context.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

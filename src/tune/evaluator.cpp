@@ -1,11 +1,17 @@
+#include "tune/evaluator.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 #include <deque>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <utility>
+#include <variant>
 
-#include "tune/evaluator.h"
+#include "inspect/static_model.h"
+#include "tune/ceilings.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -59,23 +65,7 @@ class MeasuringEvaluator : public Evaluator {
     }
     auto event = client_->poll();
     if (!event) return std::nullopt;
-    switch (event->kind) {
-      case GpuEvent::Kind::prepared:
-        return prepared(event->prepared);
-      case GpuEvent::Kind::prepare_failed:
-        return workload_prepared_ ? restart_later(event->reason) : unusable(event->reason);
-      case GpuEvent::Kind::measured:
-        if (baseline_) return baseline_measured(event->measured);
-        describe(event->measured);
-        return finish_with_note(event->measured.condition);
-      case GpuEvent::Kind::turn:
-        return turn(event->ticket);
-      case GpuEvent::Kind::finals_measured:
-        return finals_measured(std::move(event->finals));
-      case GpuEvent::Kind::lost:
-        return lost(*event);
-    }
-    return std::nullopt;
+    return std::visit([this](auto& what) { return take(what); }, *event);
   }
 
   std::optional<Candidate> abandon() override {
@@ -99,24 +89,27 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   Evaluation finish() {
-    Evaluation evaluation;
-    evaluation.finished = std::exchange(candidate_, std::nullopt);
     dispatched_ = false;
-    return evaluation;
+    return {.finished = std::exchange(candidate_, std::nullopt)};
   }
 
-  static Evaluation turn(std::uint64_t ticket) {
-    Evaluation evaluation;
-    evaluation.turn = ticket;
-    return evaluation;
+  std::optional<Evaluation> take(const PrepareFailed& failed) {
+    if (workload_prepared_) return restart_later(failed.reason);
+    return Evaluation{.unusable = failed.reason};
   }
 
-  Evaluation finals_measured(FinalsMeasured finals) {
+  std::optional<Evaluation> take(const Measured& measured) {
+    if (baseline_) return baseline_measured(measured);
+    describe(measured);
+    return finish_with_note(measured.condition);
+  }
+
+  std::optional<Evaluation> take(const FinalsTurn& turn) { return Evaluation{.turn = turn.ticket}; }
+
+  std::optional<Evaluation> take(FinalsMeasured& finals) {
     finals_.reset();
     dispatched_ = false;
-    Evaluation evaluation;
-    evaluation.finals = std::move(finals);
-    return evaluation;
+    return Evaluation{.finals = std::move(finals)};
   }
 
   /// Other programs on the GPU are told once; each row they may have disturbed carries a warning.
@@ -134,7 +127,7 @@ class MeasuringEvaluator : public Evaluator {
     add_baseline(candidate_->trial, baselines_);
   }
 
-  std::optional<Evaluation> prepared(const Prepared& prepared) {
+  std::optional<Evaluation> take(const Prepared& prepared) {
     restarts_ = 0;
     if (!std::exchange(workload_prepared_, true)) return first_prepared(prepared);
     if (!waiting_baselines_.empty()) return measure_next_baseline({});
@@ -145,14 +138,11 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   Evaluation first_prepared(const Prepared& prepared) {
-    Evaluation evaluation;
-    evaluation.note = prepared.note;
-    evaluation.calibration = prepared.calibration;
     baselines_ = prepared.baselines;
     for (const MeasuredBaseline& baseline : baselines_) {
       baseline_rows_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
     }
-    return measure_next_baseline(std::move(evaluation));
+    return measure_next_baseline({.calibration = prepared.calibration, .note = prepared.note});
   }
 
   /// All rows of baselines at once, when the last of them is known.
@@ -189,49 +179,47 @@ class MeasuringEvaluator : public Evaluator {
     return measure_next_baseline(std::move(evaluation));
   }
 
-  std::optional<Evaluation> lost(const GpuEvent& event) {
-    if (finals_ && dispatched_) return lost_in_finals(event);
-    if (baseline_) return baseline_measured(event.measured);
+  std::optional<Evaluation> take(const WorkerLost& lost) {
+    if (finals_ && dispatched_) return lost_in_finals(lost);
+    if (baseline_) return baseline_measured(lost.end);
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
-    if (with_candidate) return lost_with_candidate(event);
-    if (!workload_prepared_ && drop_candidate(event)) return std::nullopt;
-    if (!workload_prepared_ && !event.blameless && !event.while_opening) {
-      return unusable("the GPU worker was lost while it prepared the problem: " + event.reason);
+    if (with_candidate) return lost_with_candidate(lost);
+    if (!workload_prepared_ && drop_candidate(lost)) return std::nullopt;
+    if (!workload_prepared_ && !lost.blameless && !lost.while_opening) {
+      return Evaluation{.unusable =
+                            "the GPU worker was lost while it prepared the problem: " + lost.end.reason};
     }
-    return restart_later(event.reason);
+    return restart_later(lost.end.reason);
   }
 
   /// A configuration that takes the worker with it has no part in the reference.
-  bool drop_candidate(const GpuEvent& event) {
-    if (event.blameless) return false;
+  bool drop_candidate(const WorkerLost& lost) {
+    if (lost.blameless) return false;
     const auto count = std::erase_if(request_.candidates, [&](const MeasureRequest& candidate) {
-      return candidate.ticket == event.measured.ticket;
+      return candidate.ticket == lost.end.ticket;
     });
     if (count == 0 || static_cast<int>(request_.candidates.size()) < request_.agreeing) return false;
     client_->prepare(request_);
     return true;
   }
 
-  std::optional<Evaluation> lost_with_candidate(const GpuEvent& event) {
+  std::optional<Evaluation> lost_with_candidate(const WorkerLost& lost) {
     ++candidate_->losses;
-    candidate_->blameless = event.blameless;
-    describe(event.measured);
+    candidate_->blameless = lost.blameless;
+    describe(lost.end);
     if (client_->losses_in_a_row() > patience_.most_losses) {
       return retire(fmt::format("its worker was lost {} times in a row; last error: {}",
-                                client_->losses_in_a_row(), event.reason));
+                                client_->losses_in_a_row(), lost.end.reason));
     }
     client_->prepare_again();
     return std::nullopt;
   }
 
   /// The next request starts another worker.
-  Evaluation lost_in_finals(const GpuEvent& event) {
+  Evaluation lost_in_finals(const WorkerLost& lost) {
     finals_.reset();
     dispatched_ = false;
-    Evaluation evaluation;
-    const Measured& end = event.measured;
-    evaluation.finals_lost = FinalsLoss{end.ticket, end.outcome, end.reason, event.blameless};
-    return evaluation;
+    return {.finals_lost = lost};
   }
 
   std::optional<Evaluation> restart_later(const std::string& reason) {
@@ -246,22 +234,12 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   Evaluation retire(const std::string& reason) {
-    Evaluation evaluation;
-    if (dispatched_) {
-      evaluation = finish();
-    } else {
-      evaluation.returned = std::exchange(candidate_, std::nullopt);
-    }
+    Evaluation evaluation =
+        dispatched_ ? finish() : Evaluation{.returned = std::exchange(candidate_, std::nullopt)};
     evaluation.retired = reason;
     finals_.reset();
     baseline_.reset();
     client_->stop();
-    return evaluation;
-  }
-
-  Evaluation unusable(const std::string& reason) {
-    Evaluation evaluation;
-    evaluation.unusable = reason;
     return evaluation;
   }
 
@@ -285,11 +263,38 @@ class MeasuringEvaluator : public Evaluator {
   std::uint64_t ticket_ = 0;
 };
 
+class PredictingEvaluator : public InstantEvaluator {
+ public:
+  using InstantEvaluator::InstantEvaluator;
+
+  bool measures() const override { return false; }
+  void run_finals(FinalsRequest /*request*/) override {
+    throw std::logic_error("a model gives the same answer every time");
+  }
+
+  void submit(Candidate candidate) override {
+    const Workload& workload = candidate.task->instantiator.workload();
+    const Prediction prediction = predict(target().model, target().static_model, workload, candidate.instance,
+                                          *candidate.binary, candidate.occupancies);
+    Trial& trial = candidate.trial;
+    trial.outcome = Outcome::ok;
+    trial.predicted_us = prediction.time_us;
+    trial.median_us = prediction.time_us;
+    add_throughput(trial, workload, target());
+    add_roofline(trial, *candidate.task, std::nullopt);
+    finish(std::move(candidate));
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
                                                     Target target, Patience patience) {
   return std::make_unique<MeasuringEvaluator>(spec, std::move(client), std::move(target), patience);
+}
+
+std::unique_ptr<Evaluator> make_predicting_evaluator(Target target) {
+  return std::make_unique<PredictingEvaluator>(std::move(target));
 }
 
 }  // namespace tiletune

@@ -7,14 +7,15 @@
 #include <tuple>
 
 #include "space/instance.h"
+#include "spec/tune_spec.h"
 
 namespace tiletune {
 
 /// Hashes of the files that inputs and expected outputs lie in. A version of a file is hashed once.
 class ArrayHashes {
  public:
-  /// Of what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError when
-  /// one cannot be read, or has changed since it was checked.
+  /// Hashes what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError
+  /// when one cannot be read, or has changed since it was checked.
   std::string of(const Workload& workload);
 
  private:
@@ -22,5 +23,10 @@ class ArrayHashes {
 
   std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
 };
+
+/// Hash of a function of Python: its name, its file, and the modules that the file may import from its own
+/// folder: files *.py there and below, but for hidden folders and virtual environments. Throws UserError when
+/// these are too many.
+std::string hash_of_python(const PythonReference& reference);
 
 }  // namespace tiletune

@@ -1,4 +1,4 @@
-#include "tune/python_modules.h"
+#include "tune/file_hashes.h"
 
 #include <fmt/format.h>
 
@@ -57,6 +57,27 @@ std::vector<std::filesystem::path> modules_in(const std::filesystem::path& folde
 }
 
 }  // namespace
+
+std::string ArrayHashes::of(const Workload& workload) {
+  Hasher hasher;
+  bool has_files = false;
+  for (const auto& buffer : workload.buffers) {
+    for (const auto* file : {&buffer.file, &buffer.expected}) {
+      if (!*file) continue;
+      has_files = true;
+      const auto count = static_cast<std::uint64_t>(buffer.values());
+      hasher.add(buffer.name).add(of_file(**file, (*file)->offset + count * size_bytes((*file)->type)));
+    }
+  }
+  return has_files ? hasher.hex() : "";
+}
+
+/// What lies behind the numbers is not read.
+const std::string& ArrayHashes::of_file(const ArrayFile& file, std::uint64_t bytes) {
+  const auto [entry, is_new] = by_file_.try_emplace({file.path, file.version, bytes});
+  if (is_new) entry->second = hash_of_file(open_array(file), file.path, bytes);
+  return entry->second;
+}
 
 std::string hash_of_python(const PythonReference& reference) {
   Hasher hasher;

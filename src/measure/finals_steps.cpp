@@ -1,0 +1,241 @@
+#include "measure/finals_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/system.h"
+#include "base/text.h"
+#include "gpu/stream.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kFewestRoundsToJudge = 20;
+constexpr std::size_t kRoundsBetween = 5;
+/// As buffers move every ten rounds, these are four places in memory.
+constexpr std::size_t kFewestRoundsToEnd = 40;
+/// Beyond the leader's interval, in relation to its end.
+constexpr double kMargin = 1.002;
+/// Half of the interval, in relation to the median, with which a place in the ranking is settled.
+constexpr double kSettled = 0.002;
+/// Half of the interval, in relation to the median, with which a time is known well enough.
+constexpr double kKnown = 0.001;
+constexpr int kFewestRounds = 12;
+
+/// Half of the interval, in relation to the median.
+double uncertainty(const Timing& timing) {
+  return (timing.ci_high_us - timing.ci_low_us) / 2 / timing.median_us;
+}
+
+/// Two batches are queued at any time, so that the GPU never waits for the host.
+constexpr double kBatchUs = 20e3;
+
+/// Launches without a pause and reads the meters between batches.
+class SustainedRun {
+ public:
+  SustainedRun(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
+               const std::function<void()>& beat)
+      : gpu_(gpu),
+        nvml_(nvml),
+        subject_(subject),
+        beat_(beat),
+        launches_(std::max(1, static_cast<int>(kBatchUs / std::max(estimate_us, 1.0)))) {}
+
+  /// Time of one launch in the long run, us.
+  double run_for(double seconds) {
+    clocks_mhz_.clear();
+    powers_w_.clear();
+    const std::optional<double> energy_before_j = nvml_.energy_j();
+    const Clock::time_point started = Clock::now();
+    long launches = 0;
+    queue(marks_[0]);
+    while (seconds_since(started) < seconds) {
+      queue(marks_[1]);
+      wait(marks_[0]);
+      std::swap(marks_[0], marks_[1]);
+      launches += launches_;
+      read_meters();
+      beat_();
+    }
+    wait(marks_[0]);
+    launches += launches_;
+    const double spent_s = seconds_since(started);
+    const std::optional<double> energy_after_j = nvml_.energy_j();
+    if (energy_before_j && energy_after_j)
+      mean_power_w_ = (*energy_after_j - *energy_before_j) / seconds_since(started);
+    constexpr double kMicrosecondsPerSecond = 1e6;
+    return spent_s * kMicrosecondsPerSecond / static_cast<double>(launches);
+  }
+
+  std::optional<double> clock_mhz() const { return median_of(clocks_mhz_); }
+  std::optional<double> power_w() const { return mean_power_w_ ? mean_power_w_ : median_of(powers_w_); }
+
+ private:
+  void queue(const std::unique_ptr<Event>& mark) {
+    for (int i = 0; i < launches_; ++i) subject_.launch(0);
+    gpu_.record(*mark);
+  }
+
+  void wait(const std::unique_ptr<Event>& mark) { gpu_.wait(*mark); }
+
+  void read_meters() {
+    if (const auto mhz = nvml_.sm_clock_mhz()) clocks_mhz_.push_back(*mhz);
+    if (const auto watts = nvml_.power_w()) powers_w_.push_back(*watts);
+  }
+
+  static std::optional<double> median_of(const std::vector<double>& values) {
+    if (values.empty()) return std::nullopt;
+    return median(values);
+  }
+
+  Gpu& gpu_;
+  const Nvml& nvml_;
+  const Subject& subject_;
+  const std::function<void()>& beat_;
+  int launches_;
+  std::unique_ptr<Event> marks_[2] = {std::make_unique<Event>(), std::make_unique<Event>()};
+  std::vector<double> clocks_mhz_;
+  std::vector<double> powers_w_;
+  std::optional<double> mean_power_w_;
+};
+
+constexpr int kRepetitions = 5;
+
+/// What the host must have. An inout buffer has two: what it holds before a launch, and after it.
+std::uint64_t needed_bytes(const Workload& workload) {
+  std::uint64_t needed = 0;
+  for (const Workload::SizedBuffer& buffer : workload.buffers)
+    needed += static_cast<std::uint64_t>(buffer.bytes()) * (buffer.role == BufferRole::inout ? 2 : 1);
+  return needed;
+}
+
+/// The system would rather end processes than refuse memory that it does not have.
+void check_available(const Workload& workload) {
+  const std::uint64_t needed = needed_bytes(workload);
+  const auto available = available_memory_bytes();
+  if (!available || needed <= *available) return;
+  throw GpuError(fmt::format("inputs and outputs {} > {} of host memory that are available",
+                             human_bytes(needed), human_bytes(*available)));
+}
+
+}  // namespace
+
+void drop_slow_finalists(std::vector<FinalistSamples>& finalists) {
+  std::optional<Timing> leader;
+  for (const FinalistSamples& finalist : finalists) {
+    if (!finalist.competes || finalist.is_out || finalist.samples.times_us.size() < kFewestRoundsToJudge)
+      continue;
+    const Timing timing = summarise(finalist.samples);
+    if (!leader || timing.median_us < leader->median_us) leader = timing;
+  }
+  if (!leader || leader->times_us.size() % kRoundsBetween != 0) return;
+  for (FinalistSamples& finalist : finalists) {
+    if (finalist.is_out || finalist.stays || finalist.samples.times_us.empty()) continue;
+    const Timing timing = summarise(finalist.samples);
+    finalist.is_out = uncertainty(timing) <= kSettled && timing.ci_low_us > kMargin * leader->ci_high_us;
+  }
+}
+
+bool are_times_known(const std::vector<FinalistSamples>& finalists) {
+  return std::all_of(finalists.begin(), finalists.end(), [](const FinalistSamples& finalist) {
+    const std::size_t rounds = finalist.samples.times_us.size();
+    if (finalist.is_out || rounds == 0) return true;
+    return rounds >= kFewestRoundsToEnd && rounds % kRoundsBetween == 0 &&
+           uncertainty(summarise(finalist.samples)) <= (finalist.competes ? kKnown : kSettled);
+  });
+}
+
+int rounds_for(double round_us, int most, double longest_us) {
+  const double affordable = std::floor(longest_us / std::max(round_us, 1.0));
+  const int fewest = std::min(kFewestRounds, most);
+  return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
+}
+
+Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
+                        double seconds, const std::function<void()>& beat) {
+  SustainedRun run(gpu, nvml, subject, estimate_us, beat);
+  run.run_for(seconds / 2);
+  Sustained sustained;
+  sustained.launch_us = run.run_for(seconds / 2);
+  sustained.sm_clock_mhz = run.clock_mhz();
+  sustained.power_w = run.power_w();
+  return sustained;
+}
+
+HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
+    : gpu_(gpu), buffers_(buffers), timer_(timer) {
+  const Workload& workload = buffers.request().workload;
+  check_available(workload);
+  for (const Workload::SizedBuffer& buffer : workload.buffers) {
+    const auto allocated = [&] {
+      timer_.beat();
+      const auto bytes = std::max<std::size_t>(static_cast<std::size_t>(buffer.bytes()), 1);
+      return memory_.emplace_back(std::make_unique<PinnedBuffer>(bytes))->address();
+    };
+    inputs_.push_back(buffer.role == BufferRole::out ? 0 : allocated());
+    outputs_.push_back(buffer.role == BufferRole::in ? 0 : allocated());
+  }
+}
+
+void HostCopies::fill() {
+  const std::vector<Workload::SizedBuffer>& buffers = buffers_.request().workload.buffers;
+  const std::vector<Slices::Whole> wholes = buffers_.wholes();
+  for (std::size_t i = 0; i < wholes.size(); ++i) {
+    const DeviceAddress from = buffers[i].role == BufferRole::inout ? wholes[i].initial : wholes[i].data;
+    copy(inputs_[i], from, i);
+  }
+  gpu_.synchronize();
+}
+
+/// All of a buffer, on the first GPU's stream.
+void HostCopies::copy(DeviceAddress to, DeviceAddress from, std::size_t buffer) {
+  const auto bytes = static_cast<std::size_t>(buffers_.request().workload.buffers[buffer].bytes());
+  if (to != 0 && from != 0 && bytes > 0) copy_between(to, from, bytes, gpu_.stream());
+}
+
+double HostCopies::time_us(const Subject& subject) {
+  // A baseline may be launched on the first GPU alone.
+  Slices* const slices = subject.gpu_times_us ? buffers_.slices() : nullptr;
+  std::vector<double> times_us;
+  for (int repetition = 0; repetition <= kRepetitions; ++repetition) {
+    timer_.estimate_us([&] { buffers_.invalidate({}); });
+    const double time_us = timer_.estimate_us([&] {
+      if (slices != nullptr) return copy_slices_and_launch(*slices, subject);
+      copy_and_launch(subject);
+    });
+    // The first one loads what the others find loaded.
+    if (repetition > 0) times_us.push_back(time_us);
+  }
+  return median(times_us);
+}
+
+void HostCopies::copy_and_launch(const Subject& subject) {
+  const std::vector<Slices::Whole> wholes = buffers_.wholes();
+  for (std::size_t i = 0; i < wholes.size(); ++i) copy(wholes[i].data, inputs_[i], i);
+  subject.launch(0);
+  for (std::size_t i = 0; i < wholes.size(); ++i) copy(outputs_[i], wholes[i].data, i);
+}
+
+void HostCopies::copy_slices_and_launch(Slices& slices, const Subject& subject) {
+  GpuGroup& group = slices.group();
+  group.fork();
+  slices.copy_inputs(inputs_);
+  group.barrier();
+  try {
+    subject.launch(0);
+  } catch (...) {
+    group.join();  // whoever waits for the first GPU waits for the copies of all
+    throw;
+  }
+  group.barrier();
+  slices.copy_outputs(outputs_);
+  group.join();
+}
+
+}  // namespace tiletune
