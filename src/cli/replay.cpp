@@ -19,9 +19,9 @@
 #include "output/replay_runs.h"
 #include "output/table.h"
 #include "rank/ranking.h"
+#include "replay/recording.h"
+#include "replay/replay.h"
 #include "search/strategies.h"
-#include "tune/recording.h"
-#include "tune/replay.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
