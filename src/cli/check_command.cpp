@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/signals.h"
 #include "output/progress.h"
 #include "spec/problem.h"
 #include "tune/check.h"

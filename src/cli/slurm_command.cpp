@@ -19,8 +19,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/shard.h"
-#include "cli/signals.h"
 #include "cli/slurm_status.h"
 #include "space/shard.h"
 #include "tune/task.h"

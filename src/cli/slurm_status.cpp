@@ -19,7 +19,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/shard.h"
 #include "output/display.h"
 #include "output/table.h"
 #include "store/database.h"
