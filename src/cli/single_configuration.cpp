@@ -13,7 +13,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
+#include "rank/parameters.h"
 #include "rank/ranking.h"
 #include "space/space.h"
 #include "spec/choices.h"
@@ -53,18 +55,6 @@ std::optional<double> finite(const std::string& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// Numbers of either type are equal when their values are.
-bool same_value(const Value& a, const Value& b) {
-  const auto as_number = [](const Value& value) -> std::optional<long double> {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<long double>(*integer);
-    if (const auto* number = std::get_if<double>(&value)) return static_cast<long double>(*number);
-    return std::nullopt;
-  };
-  const auto left = as_number(a);
-  const auto right = as_number(b);
-  return left && right ? *left == *right : a == b;
-}
-
 std::vector<std::string> texts_of(const std::vector<Value>& values) {
   std::vector<std::string> texts;
   texts.reserve(values.size());
@@ -72,12 +62,9 @@ std::vector<std::string> texts_of(const std::vector<Value>& values) {
   return texts;
 }
 
-/// The value as the template lists it; none when it does not.
-std::optional<Value> find_listed(const Value& value, const Parameter& parameter) {
-  const auto& values = parameter.values;
-  const auto found = std::find_if(values.begin(), values.end(),
-                                  [&](const Value& listed) { return same_value(listed, value); });
-  return found == values.end() ? std::nullopt : std::optional<Value>(*found);
+/// The value as the template lists it, which may write 1 as 1.0; null when it does not.
+const Value* find_listed(const Value& value, const Parameter& parameter) {
+  return find_value(parameter.values, json_text(to_json(value)));
 }
 
 /// What is typed, as a value of the parameter. Throws UserError.
@@ -89,7 +76,7 @@ Value typed_value(const std::string& text, const Parameter& parameter, bool exte
     throw UserError(fmt::format("'{}' is not {}", text, kind_of(parameter)), set_flag(parameter.name),
                     remedy + ".");
   }
-  if (const auto listed = find_listed(*value, parameter)) return *listed;
+  if (const Value* listed = find_listed(*value, parameter)) return *listed;
   if (extend) return *value;
   const auto near = std::holds_alternative<std::string>(*value) ? nearest(text, known) : std::nullopt;
   throw UserError(fmt::format("{} is not among the template's values", text), set_flag(parameter.name),
@@ -257,13 +244,13 @@ std::string fill_from(SingleConfiguration& one, const Trial& row) {
     if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
     Value value;
     if (!from_json(recorded[parameter.name], value)) continue;
-    const auto listed = find_listed(value, parameter);
-    if (!listed && !one.extend) {
+    const Value* listed = find_listed(value, parameter);
+    if (listed == nullptr && !one.extend) {
       throw UserError(fmt::format("the recorded best has {} = {}, which the template does not list",
                                   parameter.name, to_text(value)),
                       Where{"--best", ""}, "Set it with --set, or add --extend.");
     }
-    parameter.values = {listed.value_or(value)};
+    parameter.values = {listed != nullptr ? *listed : value};
     filled += fmt::format("{}{}={}", filled.empty() ? "" : " ", parameter.name, to_text(value));
   }
   return filled;
