@@ -129,6 +129,25 @@ std::string counted(std::uint64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
+std::string replaced(std::string_view text, std::span<const Replacement> replacements) {
+  std::string whole;
+  while (true) {
+    std::size_t first = text.size();
+    const Replacement* found = nullptr;
+    for (const Replacement& replacement : replacements) {
+      const std::size_t at = text.find(replacement.mark);
+      if (at < first) {
+        first = at;
+        found = &replacement;
+      }
+    }
+    whole += text.substr(0, first);
+    if (found == nullptr) return whole;
+    whole += found->text;
+    text.remove_prefix(first + found->mark.size());
+  }
+}
+
 std::string shell_quoted(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;

@@ -21,6 +21,15 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 /// "a, b and 3 more": the first eight.
 std::string first_of(std::span<const std::string> words);
+
+/// A mark of a template, and the text that takes its place.
+struct Replacement {
+  std::string_view mark;
+  std::string text;
+};
+/// The template with each mark replaced. What takes a mark's place is not searched for marks.
+std::string replaced(std::string_view text, std::span<const Replacement> replacements);
+
 std::string_view trim(std::string_view text);
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);

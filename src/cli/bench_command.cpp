@@ -14,8 +14,6 @@
 #include "cli/console_observer.h"
 #include "cli/gpus.h"
 #include "cli/measure_flags.h"
-#include "cli/recorded_best.h"
-#include "cli/signals.h"
 #include "cli/single_configuration.h"
 #include "cli/sweep_report.h"
 #include "cli/verdict.h"

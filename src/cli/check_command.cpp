@@ -9,7 +9,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/signals.h"
 #include "output/progress.h"
 #include "spec/problem.h"
 #include "tune/check.h"

@@ -29,6 +29,5 @@ void add_import_command(CLI::App& app, Action& action);
 void add_merge_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_doctor_command(CLI::App& app, Action& action);
-void add_python_path_command(CLI::App& app, Action& action);
 
 }  // namespace tiletune

@@ -1,12 +1,14 @@
 #include "cli/common.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 #include "base/confinement.h"
@@ -313,5 +315,67 @@ void stream_output(const std::filesystem::path& file, const std::function<void(s
     throw UserError("standard output cannot be written", "Is the disk full, or did the reader exit?");
   }
 }
+
+CLI::Option* add_shard_option(CLI::App& command, std::string& text) {
+  return command
+      .add_option("--shard", text,
+                  "Only one of N disjoint parts of the space, such as 3/16; /16: the part numbered "
+                  "SLURM_ARRAY_TASK_ID")
+      ->type_name("I/N");
+}
+
+void apply_shard(const std::string& text, Shard& shard) {
+  if (text.empty()) return;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  std::string number = text.substr(0, slash);
+  const char* const task = std::getenv("SLURM_ARRAY_TASK_ID");
+  if (slash == 0 && task == nullptr)
+    throw UserError(fmt::format("'{}' leaves the number to SLURM_ARRAY_TASK_ID, which is not set", text),
+                    Where{"--shard", ""}, "Write the part and the number of parts, such as 3/16.");
+  if (slash == 0) number = task;
+  const auto parsed = [](const std::string& digits, std::uint64_t& value) {
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, error] = std::from_chars(digits.data(), end, value);
+    return error == std::errc() && rest == end && value > 0;
+  };
+  const std::string count = slash < text.size() ? text.substr(slash + 1) : "";
+  if (parsed(number, shard.number) && parsed(count, shard.count) && shard.number <= shard.count &&
+      shard.count <= kMostShards)
+    return;
+  throw UserError(
+      slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1 to {}", number, count)
+                 : fmt::format("'{}' is not a shard", text),
+      Where{"--shard", ""},
+      fmt::format("Write the part and the number of parts, such as 3/16; at most {} parts.", kMostShards));
+}
+
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+
+void note_interrupt(int signal) {
+  interrupts = interrupts + 1;
+  constexpr int kSignalExit = 128;
+  if (interrupts > 1) {
+    remove_unfinished_file();
+    ::_exit(kSignalExit + signal);
+  }
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;
+  // No SA_RESTART: a sleeping poll() must return.
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() { return interrupts > 0; }
 
 }  // namespace tiletune

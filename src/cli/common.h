@@ -14,6 +14,7 @@
 #include "inspect/static_model.h"
 #include "output/export.h"
 #include "spec/load.h"
+#include "spec/tune_spec.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -107,5 +108,24 @@ UserError named_by(const std::string& option, const UserError& error);
 void write_output(const std::filesystem::path& file, const std::string& text);
 /// The same for output that may be too long for memory.
 void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+
+/// --shard I/N
+CLI::Option* add_shard_option(CLI::App& command, std::string& text);
+
+/// "3/16"; of "/16" the number is that of the Slurm array's task; empty: all. Throws UserError for what is no
+/// shard.
+void apply_shard(const std::string& text, Shard& shard);
+
+inline constexpr std::uint64_t kMostShards = 1000000;
+
+/// The exit code of an interrupted command: 128 + SIGINT, as shells say it.
+inline constexpr int kInterrupted = 130;
+
+/// From now on the first SIGINT, SIGTERM or SIGHUP (unless nohup has it ignored) is only noted; a second one
+/// ends the process at once (workers die with it). A reader of the progress that leaves, as in
+/// `2>&1 | head -1`, ends nothing.
+void catch_interrupts();
+/// Whether one has been noted.
+bool interrupted();
 
 }  // namespace tiletune

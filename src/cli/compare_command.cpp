@@ -1,21 +1,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/console_observer.h"
 #include "cli/fill_config.h"
-#include "cli/predicted_rows.h"
+#include "cli/gpus.h"
 #include "cli/recorded_problems.h"
-#include "cli/signals.h"
 #include "output/comparison.h"
 #include "output/display.h"
 #include "output/table.h"
 #include "rank/compare.h"
+#include "spec/tune_spec.h"
+#include "store/database.h"
+#include "tune/row.h"
+#include "tune/sweep.h"
 
 namespace tiletune {
 
@@ -39,6 +48,50 @@ struct CompareOptions {
   std::optional<double> fail_above;
   std::string format = "table";
   std::filesystem::path output;
+};
+
+/// Whether a row of the operation, with its types and options, on the GPU, by its whole name, is among those
+/// of the filter, whose own GPUs do not count.
+bool has_row_of(const Database& database, const std::string& gpu, const Operation& operation,
+                TrialFilter filter) {
+  filter.gpus = {gpu};
+  bool found = false;
+  database.for_each(filter, [&](const Trial& trial) {
+    // The filter takes a part of a name for the whole.
+    found = trial.gpu == gpu && trial.operation == operation.name && is_of_variant(trial, operation);
+    return !found;
+  });
+  return found;
+}
+
+/// Predictions in a database that is removed with this object.
+class PredictedRows {
+ public:
+  /// Predicts a config's configurations for a model, with progress on standard error. Throws UserError for an
+  /// unknown model; rethrows what ended the sweep.
+  void predict(TuneSpec spec, const CompileOptions& compile, const std::string& model) {
+    compile.add_include_folders(spec);
+    ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, tiletune::interrupted),
+                                  tiletune::interrupted);
+    Database database(file(), Database::Mode::read_write);
+    SweepOptions options;
+    options.compile = compile.pool_options(spec);
+    options.command = "tiletune compare --predict";
+    options.interrupted = tiletune::interrupted;
+    ConsoleObserver observer(false);
+    observer.on_note(fmt::format("predicting {} for {}", spec.name, gpus.gpu_sets.front().target().name));
+    const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, options, observer);
+    observer.finish();
+    if (summary.failure) std::rethrow_exception(summary.failure);
+    interrupted_ = interrupted_ || summary.interrupted;
+  }
+  /// A person ended it early.
+  bool interrupted() const { return interrupted_; }
+  std::filesystem::path file() const { return folder_.path() / "predicted"; }
+
+ private:
+  ScratchFolder folder_;
+  bool interrupted_ = false;
 };
 
 CompareBy parse_by(const std::string& text) {

@@ -13,8 +13,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/shard.h"
-#include "cli/signals.h"
 #include "output/display.h"
 #include "output/progress.h"
 #include "output/table.h"

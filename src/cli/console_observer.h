@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/system.h"
-#include "cli/signals.h"
+#include "cli/common.h"
 #include "output/progress.h"
 #include "store/database.h"
 #include "tune/sweep.h"

@@ -8,7 +8,8 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/doctor_facts.h"
+#include "cli/gpus.h"
+#include "doctor/doctor.h"
 #include "output/display.h"
 #include "output/export.h"
 #include "output/table.h"
@@ -70,7 +71,10 @@ std::string as_json(const std::vector<DoctorFinding>& findings) {
 
 int run(const DoctorOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
-  const std::vector<DoctorFinding> findings = all_findings(collect_facts(options.gpus));
+  const bool all = options.gpus.indices == kAllGpus;
+  const std::vector<DoctorFinding> findings = all_findings(
+      collect_facts([&](const std::vector<int>& gpus) { return start_gpu_clients(options.gpus, gpus); },
+                    all ? std::vector<int>{} : parse_gpu_indices(options.gpus.indices)));
   write_output("", json ? as_json(findings) : fitted(as_table(findings), stdout_style().width));
   return exit_code(findings);
 }
@@ -81,10 +85,9 @@ void add_doctor_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand(
       "doctor", "Report what would disturb measurements on this machine, and how to correct it");
-  const CLI::Option* gpus = command
-                                ->add_option("--gpus", options->gpus.indices,
-                                             "GPUs to check: all, or the driver's numbers such as 0,1")
-                                ->capture_default_str();
+  command
+      ->add_option("--gpus", options->gpus.indices, "GPUs to check: all, or the driver's numbers such as 0,1")
+      ->capture_default_str();
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   // For tests: a program that speaks the GPU worker's protocol, repeated for its arguments, and how long it
   // may take.
@@ -95,10 +98,7 @@ void add_doctor_command(CLI::App& app, Action& action) {
       "works;\n1: something would; 3: a GPU exists but cannot be used.\n"
       "Examples:\n  tiletune doctor\n  tiletune doctor --gpus 0\n"
       "  tiletune doctor --format json | jq '.checks[] | select(.status != \"ok\")'");
-  command->callback([options, gpus, &action] {
-    options->gpus.asked = gpus->count() > 0 && options->gpus.indices != kAllGpus;
-    action = [options] { return run(*options); };
-  });
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/signals.h"
 #include "foreign/import.h"
 #include "foreign/row.h"
 #include "output/display.h"

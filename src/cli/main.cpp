@@ -12,14 +12,13 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
-#include "cli/commit.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/signals.h"
 #include "compile/pool.h"
 #include "measure/worker.h"
 #include "output/display.h"
@@ -27,6 +26,14 @@
 #include "store/database.h"
 #include "tune/python_worker.h"
 #include "tune/task.h"
+
+namespace tiletune {
+
+/// What was built: the first digits of its commit, and "-dirty" where tracked files were changed; "unknown"
+/// outside a git checkout. For people: databases and exports name the version alone.
+extern const char* const kCommit;
+
+}  // namespace tiletune
 
 namespace {
 
@@ -48,6 +55,18 @@ struct WorkerOptions {
   std::vector<std::string> readable;
   std::vector<std::string> writable;
 };
+
+void add_python_path_command(CLI::App& app, tiletune::Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "python-path", "Print the folder of the Python package that runs Kernel Tuner scripts");
+  command->footer("Example:\n  PYTHONPATH=$(tiletune python-path) python3 matmul.py");
+  command->callback([&action] {
+    action = [] {
+      tiletune::write_output("", (tiletune::home_folder() / "python").string() + "\n");
+      return 0;
+    };
+  });
+}
 
 void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions& worker) {
   CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
@@ -94,7 +113,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_slurm_command(app, action);
   tiletune::add_doctor_command(app, action);
-  tiletune::add_python_path_command(app, action);
+  add_python_path_command(app, action);
   add_worker_commands(app, action, worker);
   tiletune::check_command_line({argv + 1, argv + argc}, app);
   try {

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/signals.h"
 #include "output/display.h"
 #include "store/merge.h"
 

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fill_config.h"
-#include "cli/signals.h"
 #include "output/applied_portfolios.h"
 #include "output/portfolios.h"
 #include "output/table.h"

@@ -1,10 +1,14 @@
 #include "cli/replay.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -13,15 +17,17 @@
 #include "base/version.h"
 #include "cli/common.h"
 #include "cli/console_observer.h"
-#include "cli/replay_file.h"
-#include "cli/signals.h"
+#include "foreign/byte_stream.h"
+#include "foreign/import.h"
 #include "output/display.h"
+#include "output/progress.h"
 #include "output/replay_runs.h"
 #include "output/table.h"
 #include "rank/ranking.h"
+#include "replay/recording.h"
+#include "replay/replay.h"
 #include "search/strategies.h"
-#include "tune/recording.h"
-#include "tune/replay.h"
+#include "store/database.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -30,6 +36,57 @@ namespace {
 
 /// Rows that come out of a recording can come out of it again.
 constexpr std::uint64_t kRowsPerCommit = 10000;
+
+/// How every file of SQLite begins.
+constexpr std::string_view kSqlite = "SQLite format 3";
+
+bool is_database(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    throw UserError("there is no such file", Where{file.string(), ""},
+                    "Name a database of tiletune's, or what 'tiletune import' reads.");
+  }
+  if (std::filesystem::is_other(file, ignored)) {
+    throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
+                    "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
+  }
+  return ByteStream(file).next().starts_with(kSqlite);
+}
+
+Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {
+  if (is_database(file)) return {file, Database::Mode::read_only};
+  return {scratch / "recording.db", Database::Mode::scratch};
+}
+
+/// What --replay names, as a database: itself, or what import makes of another tool's file.
+class ReplayFile {
+ public:
+  /// `facts` stand for what a file of another tool leaves out. Throws UserError.
+  ReplayFile(const std::filesystem::path& file, const ImportFacts& facts, bool quiet)
+      : rows_(open(file, folder_.path())) {
+    if (rows_.file() == file) return;
+    Progress progress(quiet, ::isatty(STDERR_FILENO) != 0);
+    const std::string task = "reading " + printable(file.filename().string());
+    const ImportSummary summary = import_file(rows_, file, facts, [&](std::uint64_t rows) {
+      progress.update({task, rows, 0, ""});
+    });
+    progress.finish();
+    format_ = summary.format;
+    unfinished_ = summary.unfinished;
+  }
+
+  const Database& rows() const { return rows_; }
+  /// "Kernel Tuner cache"; empty of a database.
+  const std::string& format() const { return format_; }
+  /// Whoever writes the file has not finished.
+  bool unfinished() const { return unfinished_; }
+
+ private:
+  ScratchFolder folder_;
+  Database rows_;
+  std::string format_;
+  bool unfinished_ = false;
+};
 
 void check_database(const ReplayOptions& options) {
   std::error_code ignored;

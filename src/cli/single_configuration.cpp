@@ -9,16 +9,21 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
+#include "rank/parameters.h"
+#include "rank/ranking.h"
 #include "space/space.h"
 #include "spec/choices.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
 #include "spec/values.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -50,18 +55,6 @@ std::optional<double> finite(const std::string& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// Numbers of either type are equal when their values are.
-bool same_value(const Value& a, const Value& b) {
-  const auto as_number = [](const Value& value) -> std::optional<long double> {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<long double>(*integer);
-    if (const auto* number = std::get_if<double>(&value)) return static_cast<long double>(*number);
-    return std::nullopt;
-  };
-  const auto left = as_number(a);
-  const auto right = as_number(b);
-  return left && right ? *left == *right : a == b;
-}
-
 std::vector<std::string> texts_of(const std::vector<Value>& values) {
   std::vector<std::string> texts;
   texts.reserve(values.size());
@@ -69,12 +62,9 @@ std::vector<std::string> texts_of(const std::vector<Value>& values) {
   return texts;
 }
 
-/// The value as the template lists it; none when it does not.
-std::optional<Value> find_listed(const Value& value, const Parameter& parameter) {
-  const auto& values = parameter.values;
-  const auto found = std::find_if(values.begin(), values.end(),
-                                  [&](const Value& listed) { return same_value(listed, value); });
-  return found == values.end() ? std::nullopt : std::optional<Value>(*found);
+/// The value as the template lists it, which may write 1 as 1.0; null when it does not.
+const Value* find_listed(const Value& value, const Parameter& parameter) {
+  return find_value(parameter.values, json_text(to_json(value)));
 }
 
 /// What is typed, as a value of the parameter. Throws UserError.
@@ -86,7 +76,7 @@ Value typed_value(const std::string& text, const Parameter& parameter, bool exte
     throw UserError(fmt::format("'{}' is not {}", text, kind_of(parameter)), set_flag(parameter.name),
                     remedy + ".");
   }
-  if (const auto listed = find_listed(*value, parameter)) return *listed;
+  if (const Value* listed = find_listed(*value, parameter)) return *listed;
   if (extend) return *value;
   const auto near = std::holds_alternative<std::string>(*value) ? nearest(text, known) : std::nullopt;
   throw UserError(fmt::format("{} is not among the template's values", text), set_flag(parameter.name),
@@ -254,13 +244,13 @@ std::string fill_from(SingleConfiguration& one, const Trial& row) {
     if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
     Value value;
     if (!from_json(recorded[parameter.name], value)) continue;
-    const auto listed = find_listed(value, parameter);
-    if (!listed && !one.extend) {
+    const Value* listed = find_listed(value, parameter);
+    if (listed == nullptr && !one.extend) {
       throw UserError(fmt::format("the recorded best has {} = {}, which the template does not list",
                                   parameter.name, to_text(value)),
                       Where{"--best", ""}, "Set it with --set, or add --extend.");
     }
-    parameter.values = {listed.value_or(value)};
+    parameter.values = {listed != nullptr ? *listed : value};
     filled += fmt::format("{}{}={}", filled.empty() ? "" : " ", parameter.name, to_text(value));
   }
   return filled;
@@ -298,6 +288,51 @@ TuneSpec tune_spec_of(const SingleConfiguration& one) {
   // The nearest there is to a config's file: what git knows of it is recorded.
   spec.file = one.manifest;
   return spec;
+}
+
+std::optional<Trial> recorded_best(const Database& database, const TemplateSpec& kernel,
+                                   const std::string& gpu, const std::string& problem) {
+  TrialFilter filter;
+  filter.templates = {kernel.name};
+  filter.gpus = {gpu};
+  filter.baselines = false;
+  filter.source_age = SourceAge::newest;
+  RankingRows rows = ranking_rows(database, filter);
+  auto groups = rank_rows(rows);
+  // Some words of a name suffice for the filter.
+  std::erase_if(groups, [&](const RankingGroup& group) { return group.gpu != gpu; });
+  const auto preference = [&](const RankingGroup& group) {
+    return std::tuple(group.problem == problem, group.source == Source::measured);
+  };
+  std::optional<Trial> best;
+  std::tuple<bool, bool> best_preference;
+  for (const RankingGroup& group : groups) {
+    if (best && preference(group) < best_preference) continue;
+    Trial row = database.row(group.rows.front().id);
+    if (!is_of_variant(row, kernel.operation)) continue;
+    best = std::move(row);
+    best_preference = preference(group);
+  }
+  return best;
+}
+
+std::string bench_command_line(const Trial& row, const TemplateSpec& kernel,
+                               const std::string& kernel_template, const std::string& problem) {
+  const auto parameters = nlohmann::ordered_json::parse(row.parameters, nullptr, false);
+  std::string text = "tiletune bench " + shell_quoted(kernel_template);
+  const auto set = [&](const std::string& name, const std::string& value) {
+    text += fmt::format(" --set {}", shell_quoted(fmt::format("{}={}", name, value)));
+  };
+  if (!kernel.variant.empty()) {
+    const Variant variant = variant_of(kernel.operation);
+    for (const auto& [name, type] : variant.types) set(name, type);
+    for (const auto& [name, option] : variant.options) set(name, option);
+  }
+  if (parameters.is_object()) {
+    for (const auto& [name, value] : parameters.items())
+      set(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text + " --problem " + shell_quoted(problem);
 }
 
 }  // namespace tiletune

@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "spec/load.h"
 #include "spec/tune_spec.h"
+#include "store/database.h"
 #include "store/trial.h"
 
 namespace tiletune {
@@ -43,5 +45,14 @@ std::vector<Parameter> open_parameters(const SingleConfiguration& one);
 /// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
 /// and finals for it alone.
 TuneSpec tune_spec_of(const SingleConfiguration& one);
+
+/// The best row that a database holds for a template, in its variant, on a GPU: of this problem, else of the
+/// problem recorded last. Measured rows come before predicted ones.
+std::optional<Trial> recorded_best(const Database& database, const TemplateSpec& kernel,
+                                   const std::string& gpu, const std::string& problem);
+
+/// `tiletune bench` with all parameters of such a row. `kernel_template` is what is typed for the template.
+std::string bench_command_line(const Trial& row, const TemplateSpec& kernel,
+                               const std::string& kernel_template, const std::string& problem);
 
 }  // namespace tiletune

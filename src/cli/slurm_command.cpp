@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -19,9 +18,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "cli/shard.h"
-#include "cli/signals.h"
-#include "cli/slurm_scripts.h"
 #include "cli/slurm_status.h"
 #include "output/display.h"
 #include "output/table.h"
@@ -29,6 +25,13 @@
 #include "tune/task.h"
 
 namespace tiletune {
+
+/// The scripts of the folder slurm, which CMake embeds. A job begins with kSlurmJob.
+extern const std::string_view kSlurmJob;
+extern const std::string_view kSlurmCompile;
+extern const std::string_view kSlurmSweep;
+extern const std::string_view kSlurmFinish;
+extern const std::string_view kSlurmSubmit;
 
 namespace {
 
@@ -59,9 +62,20 @@ struct SlurmCommand {
   bool submit = false;
 };
 
-struct StatusCommand {
-  fs::path folder;
-  std::string format = "table";
+/// A sweep as an array of Slurm tasks, one for each shard, on GPUs of one model.
+struct SlurmArray {
+  fs::path folder;  ///< of the scripts, logs and databases; absolute
+  std::string name;
+  std::uint64_t shards = 1;
+  std::uint64_t at_once = 1;        ///< tasks that may run at the same time
+  std::uint64_t gpus = 1;           ///< of a task; 0: times are predicted
+  std::string gpu_type;             ///< as Slurm calls it; empty: any
+  std::string model;                ///< that is predicted for, or compiled for first
+  std::uint64_t compile_tasks = 0;  ///< without GPUs, that fill the kernel cache first; 0: none
+  std::vector<std::string> config;  ///< the config and the options that all commands take
+  std::vector<std::string> sweep;   ///< further options of the sweeps
+  bool has_lessons = false;         ///< these name what is learned from
+  std::string finals;               ///< of --finals, for those of the merged database; empty: the config's
 };
 
 constexpr const char* kBefore = "it applies to all jobs";
@@ -131,10 +145,96 @@ std::vector<std::string> shared_words(const CLI::App& command) {
   return words;
 }
 
+/// Makes the text a name of a file, folder or job that leads nowhere else: '_' replaces all but letters,
+/// digits, '_', '-' and '.', and also a '.' or '-' at its beginning.
+std::string plain_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.') c = '_';
+  if (name.starts_with('.') || name.starts_with('-')) name.front() = '_';
+  return name;
+}
+
+/// One line of a script that Slurm reads: it takes quotes, and knows no other escape.
+std::string option_line(const std::string& option) {
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == '\x7f'; };
+  if (std::any_of(option.begin(), option.end(), is_control) || option.find('"') != std::string::npos)
+    throw UserError(fmt::format("'{}' cannot be written in an #SBATCH line", printable(option)),
+                    "Choose names without quotes and control characters.");
+  return fmt::format("#SBATCH \"{}\"\n", option);
+}
+
+std::string quoted(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) all.push_back(shell_quoted(word));
+  return join(all, " ");
+}
+
+/// Files that the jobs read and write, as a script names them; empty where the person named none.
+std::string quoted_path(const fs::path& path) {
+  return path.empty() ? "" : shell_quoted(fs::absolute(path).string());
+}
+
+/// "%8" of arrays whose tasks may not all run at once.
+std::string limit_text(const SlurmArray& array) {
+  return array.at_once < array.shards ? fmt::format("%{}", array.at_once) : "";
+}
+
+std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
+  return fmt::format("--gpus-per-node={}{}", array.gpu_type.empty() ? "" : array.gpu_type + ":", count);
+}
+
+/// Options that decide where and when a sweep runs.
+std::string where_text(const SlurmArray& array) {
+  if (array.gpus == 0) return "--gpu " + shell_quoted(array.model);
+  // Strategies that learn do so from what other shards have found before this one begins.
+  return std::string("--gpus all --finals off") +
+         (array.has_lessons ? "" : " --learn-from \"$folder/shards\"");
+}
+
+std::vector<Replacement> replacements_for(const SlurmCommand& options, const SlurmArray& array) {
+  return {{"{tiletune}", quoted_path(executable_path())},
+          {"{folder}", quoted_path(array.folder)},
+          {"{cache}", quoted_path(options.cache)},
+          {"{local}", options.local.empty() ? "" : quoted_path(options.local / "tiletune.XXXXXX")},
+          {"{shards}", std::to_string(array.shards)},
+          {"{at_once}", limit_text(array)},
+          {"{gpus}", std::to_string(array.gpus)},
+          {"{model}", shell_quoted(array.model)},
+          {"{compile_tasks}", std::to_string(array.compile_tasks)},
+          {"{task_begins}", kTaskBegins},
+          {"{config}", quoted(array.config)},
+          {"{where}", where_text(array)},
+          {"{finals}", array.finals.empty() ? "" : "--finals " + shell_quoted(array.finals)},
+          {"{sweep_options}", quoted(array.sweep)}};
+}
+
+/// A job's script. `what` is the end of its name; `log` lies in the array's folder, and Slurm replaces its
+/// "%a" by the task's number.
+std::string job_script(const SlurmCommand& options, const SlurmArray& array, std::string_view job,
+                       const std::string& what, const std::string& log,
+                       const std::vector<std::string>& job_options) {
+  constexpr int kWarningSeconds = 120;  // before the time limit; the task ends its work and is queued again
+  std::vector<Replacement> replacements{{"%", "%%"}};
+  std::vector<std::string> all{"--job-name=" + plain_name("tiletune-" + array.name + what),
+                               "--chdir=" + fs::current_path().string(),
+                               "--output=" + replaced(array.folder.string(), replacements) + "/" + log};
+  if (options.cpus > 0) all.push_back(fmt::format("--cpus-per-task={}", options.cpus));
+  if (!options.time.empty()) all.push_back("--time=" + options.time);
+  all.insert(all.end(), options.sbatch.begin(), options.sbatch.end());
+  all.insert(all.end(), job_options.begin(), job_options.end());
+  all.push_back(fmt::format("--signal=B:USR1@{}", kWarningSeconds));
+  std::string lines;
+  for (const std::string& option : all) lines += option_line(option);
+  replacements = replacements_for(options, array);
+  const std::string text = replaced(job, replacements);
+  replacements.push_back({"# {options}\n", lines});
+  replacements.push_back({"# {job}\n", text});
+  return replaced(kSlurmJob, replacements);
+}
+
 SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   SlurmArray array;
-  array.program = executable_path();
-  array.working_folder = fs::current_path();
   array.name = spec.name;
   array.shards = options.array > 0 ? options.array : options.nodes;
   const bool measures = options.model.empty();
@@ -142,13 +242,8 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
       std::min((array.shards + options.nodes - 1) / options.nodes, options.gpus_per_node);
   array.gpus = measures ? options.gpus_per_node / on_node : 0;
   array.at_once = measures ? options.nodes * (options.gpus_per_node / array.gpus) : options.nodes;
-  array.cpus = options.cpus;
-  array.time = options.time;
-  array.sbatch = options.sbatch;
   array.model = measures ? options.compile_for : options.model;
   array.compile_tasks = options.compile_for.empty() ? 0 : options.compile_tasks;
-  if (!options.cache.empty()) array.cache = fs::absolute(options.cache);
-  if (!options.local.empty()) array.local = fs::absolute(options.local);
   array.config = {options.config.config.string()};
   array.config.insert(array.config.end(), options.config_words.begin(), options.config_words.end());
   add_sweep_options(options, array);
@@ -182,33 +277,25 @@ Json plan_of(const SlurmArray& array, const Division& division) {
           {"model", array.model}};
 }
 
-constexpr const char* kPlan = "plan.json";
-
 /// Shards of another division would be neither disjoint nor complete, and files of others are not replaced.
 void check_folder(const fs::path& folder, const Json& plan) {
   std::error_code error;
-  if (!fs::exists(folder / kPlan, error)) {
+  if (!fs::exists(folder / kSlurmPlan, error)) {
     if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return;
     throw UserError("it exists already, and 'tiletune slurm' did not write it", Where{folder.string(), ""},
                     "Name another folder with -o FOLDER.");
   }
-  const Json present = read_json(folder / kPlan);
+  const Json present = read_json(folder / kSlurmPlan);
   for (const char* name : {"name", "shards", "configurations", "division"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;
     throw UserError(fmt::format("the array in this folder has {} {}, and this one {}", name,
                                 present.contains(name) ? present[name].dump() : "unknown", plan[name].dump()),
-                    Where{(folder / kPlan).string(), ""},
+                    Where{(folder / kSlurmPlan).string(), ""},
                     "Name another folder with -o FOLDER, or remove this one.");
   }
 }
 
-void write_script(const fs::path& file, const std::string& text) {
-  write_file_atomically(file, text);
-  fs::permissions(file, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                  fs::perm_options::add);
-}
-
-void write_array(const SlurmArray& array, const Division& division) {
+void write_array(const SlurmCommand& options, const SlurmArray& array, const Division& division) {
   const Json plan = plan_of(array, division);
   check_folder(array.folder, plan);
   std::error_code error;
@@ -217,11 +304,26 @@ void write_array(const SlurmArray& array, const Division& division) {
     throw UserError(fmt::format("the folder cannot be created: {}", error.message()),
                     Where{array.folder.string(), ""}, "Name another folder with -o FOLDER.");
   // The plan comes before the scripts: it marks a folder whose files may be replaced.
-  write_file_atomically(array.folder / kPlan, plan.dump(2) + "\n");
-  write_file_atomically(array.folder / "sweep.sbatch", sweep_script(array));
-  write_file_atomically(array.folder / "finish.sbatch", finish_script(array));
-  if (array.compile_tasks > 0) write_file_atomically(array.folder / "compile.sbatch", compile_script(array));
-  write_script(array.folder / "submit", submit_script(array));
+  write_file_atomically(array.folder / kSlurmPlan, plan.dump(2) + "\n");
+  const auto array_option = [](std::uint64_t tasks) { return fmt::format("--array=1-{}", tasks); };
+  std::vector<std::string> of_sweep{array_option(array.shards) + limit_text(array)};
+  std::vector<std::string> of_finish;
+  if (array.gpus > 0) {
+    of_sweep.push_back(gpu_option(array, array.gpus));
+    of_finish.push_back(gpu_option(array, 1));
+  }
+  const auto write_job = [&](const char* file, auto&&... job) {
+    write_file_atomically(array.folder / file, job_script(options, array, job...));
+  };
+  write_job("sweep.sbatch", kSlurmSweep, "", "shards/%a.log", of_sweep);
+  write_job("finish.sbatch", kSlurmFinish, "-finish", "finish.log", of_finish);
+  if (array.compile_tasks > 0)
+    write_job("compile.sbatch", kSlurmCompile, "-compile", "shards/compile-%a.log",
+              std::vector<std::string>{array_option(array.compile_tasks)});
+  const fs::path submit = array.folder / "submit";
+  write_file_atomically(submit, replaced(kSlurmSubmit, replacements_for(options, array)));
+  fs::permissions(submit, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                  fs::perm_options::add);
 }
 
 void submit(const SlurmArray& array) {
@@ -232,52 +334,7 @@ void submit(const SlurmArray& array) {
       "Correct what sbatch says above; the scripts are written. Does this machine belong to the cluster?");
 }
 
-std::optional<std::uint64_t> number_of(std::string_view digits) {
-  constexpr std::uint64_t kMost = 1000000;
-  std::uint64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, number);
-  if (error != std::errc() || rest != end || number > kMost) return std::nullopt;
-  return number;
-}
-
-/// Of a time as sbatch takes it: 30, 30:00, 1:30:00, 2-0, 2-12:00, 2-12:00:00. None where it is not one.
-std::optional<std::uint64_t> seconds_of(const std::string& time) {
-  const std::size_t dash = time.find('-');
-  std::vector<std::uint64_t> parts;
-  for (const std::string& part : split(time.substr(dash == std::string::npos ? 0 : dash + 1), ':')) {
-    const auto number = number_of(part);
-    if (!number) return std::nullopt;
-    parts.push_back(*number);
-  }
-  if (parts.empty() || parts.size() > 3) return std::nullopt;
-  if (dash == std::string::npos) {
-    if (parts.size() < 3) parts.insert(parts.begin(), 0);
-    parts.resize(3);
-    return parts[0] * 3600 + parts[1] * 60 + parts[2];
-  }
-  const auto days = number_of(time.substr(0, dash));
-  if (!days) return std::nullopt;
-  parts.resize(3);
-  return *days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
-}
-
-/// A task is warned two minutes before its limit, and queued again; a short one would never get further.
-void check_time(const std::string& time) {
-  constexpr std::uint64_t kShortest = 300;
-  if (time.empty() || time == "UNLIMITED" || time == "INFINITE") return;
-  const std::optional<std::uint64_t> seconds = seconds_of(time);
-  const Where where{"--time", ""};
-  if (!seconds)
-    throw UserError(fmt::format("'{}' is not a time limit", printable(time)), where,
-                    "Write minutes, hours:minutes:seconds or days-hours: 90, 1:30:00, 2-0.");
-  if (*seconds > 0 && *seconds < kShortest)
-    throw UserError(fmt::format("{} s are too short: a task ends its work 120 s before its limit", *seconds),
-                    where, "Give 5 minutes or more.");
-}
-
 void check(const SlurmCommand& options) {
-  check_time(options.time);
   if (!options.compile_for.empty() && options.cache.empty())
     throw UserError("the kernel cache must be on storage that all nodes share", Where{"--compile-for", ""},
                     "Name its folder with --cache FOLDER.");
@@ -314,7 +371,7 @@ int run(const SlurmCommand& options) {
   for (const std::string& type : types) {
     array.gpu_type = type;
     array.folder = type.empty() || types.size() == 1 ? folder : folder / type;
-    write_array(array, division);
+    write_array(options, array, division);
     std::string text = fmt::format(
         "{}: {} of about {} each, {} at a time, {}{}\n", printable(array.folder.string()),
         counted(array.shards, "shard"), counted(configurations / array.shards, "configuration"),
@@ -329,108 +386,6 @@ int run(const SlurmCommand& options) {
   write_output("", fmt::format("show its progress: tiletune slurm status {}\n",
                                printable(shell_quoted(folder.string()))));
   return 0;
-}
-
-struct ArrayStatus {
-  fs::path folder;
-  Json plan;
-  std::vector<ShardStatus> shards;
-
-  std::vector<std::uint64_t> in(ShardState state) const {
-    std::vector<std::uint64_t> numbers;
-    for (const ShardStatus& shard : shards)
-      if (shard.state == state) numbers.push_back(shard.shard);
-    return numbers;
-  }
-  bool is_done() const { return in(ShardState::done).size() == shards.size(); }
-  std::int64_t rows() const {
-    std::int64_t sum = 0;
-    for (const ShardStatus& shard : shards) sum += shard.rows;
-    return sum;
-  }
-};
-
-ArrayStatus read_array(const fs::path& folder, const std::optional<std::vector<QueuedTask>>& queued) {
-  ArrayStatus array{folder, read_json(folder / kPlan), {}};
-  const Where where{(folder / kPlan).string(), "/shards"};
-  if (!array.plan.is_object() || !array.plan.contains("shards") ||
-      !array.plan["shards"].is_number_unsigned() || array.plan["shards"].get<std::uint64_t>() > kMostShards)
-    throw UserError("there is no number of shards", where, "Write the array again with 'tiletune slurm'.");
-  array.shards = shard_states(folder, array.plan["shards"].get<std::uint64_t>(), queued);
-  return array;
-}
-
-/// The folder itself, or one for each type of GPU in it.
-std::vector<fs::path> array_folders(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / kPlan, error)) return {folder};
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (fs::exists(entry.path() / kPlan, error)) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  if (!folders.empty()) return folders;
-  throw UserError("this folder holds no array", Where{folder.string(), ""},
-                  "Name the folder that 'tiletune slurm' wrote.");
-}
-
-std::string as_text(const ArrayStatus& array) {
-  std::string text = printable(array.folder.string()) + ": " + counted(array.shards.size(), "shard");
-  for (const auto& [state, name] : kSpellings<ShardState>) {
-    const auto numbers = array.in(state);
-    if (!numbers.empty()) text += fmt::format(", {} {}", numbers.size(), name);
-  }
-  text += fmt::format("; {}", counted(array.rows(), "row"));
-  if (array.plan.contains("configurations") && array.plan["configurations"].is_number_unsigned())
-    text += fmt::format(" of {} configurations", array.plan["configurations"].get<std::uint64_t>());
-  text += "\n";
-  TextTable table;
-  for (const char* name : {"shard", "state", "rows", "node", "reason"})
-    table.add_column(name, std::string_view(name) == "rows" ? Align::right : Align::left);
-  table.hide_empty_columns();
-  for (const ShardStatus& shard : array.shards) {
-    table.add_row({std::to_string(shard.shard), std::string(name(shard.state)), std::to_string(shard.rows),
-                   shard.node.empty() ? "-" : printable(shard.node),
-                   shard.reason.empty() ? "-" : printable(shard.reason)});
-  }
-  text += table.text(stdout_style());
-  std::vector<std::uint64_t> again = array.in(ShardState::failed);
-  const auto stopped = array.in(ShardState::stopped);
-  again.insert(again.end(), stopped.begin(), stopped.end());
-  std::sort(again.begin(), again.end());
-  if (!again.empty())
-    text += fmt::format("run {} again: {} {}\n", again.size() == 1 ? "it" : "these",
-                        printable(shell_quoted((array.folder / "submit").string())), ranges_text(again));
-  return text;
-}
-
-Json as_json(const ArrayStatus& array) {
-  Json shards = Json::array();
-  for (const ShardStatus& shard : array.shards)
-    shards.push_back({{"shard", shard.shard},
-                      {"state", name(shard.state)},
-                      {"rows", shard.rows},
-                      {"node", shard.node},
-                      {"reason", shard.reason}});
-  return {
-      {"folder", array.folder.string()}, {"plan", array.plan}, {"done", array.is_done()}, {"shards", shards}};
-}
-
-int run(const StatusCommand& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
-  const std::vector<fs::path> folders = array_folders(options.folder);
-  const auto queued = queued_tasks();
-  bool is_done = true;
-  std::string text;
-  Json list = Json::array();
-  for (const fs::path& folder : folders) {
-    const ArrayStatus array = read_array(folder, queued);
-    is_done = is_done && array.is_done();
-    text += as_text(array);
-    list.push_back(as_json(array));
-  }
-  if (json) text = json_text(Json{{"arrays", list}}, 2) + "\n";
-  write_output("", text);
-  return is_done ? 0 : 1;
 }
 
 void add_options(CLI::App& command, SlurmCommand& options) {
@@ -491,14 +446,10 @@ void add_options(CLI::App& command, SlurmCommand& options) {
 
 void add_slurm_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<SlurmCommand>();
-  auto status = std::make_shared<StatusCommand>();
   CLI::App* command = app.add_subcommand(
       "slurm", "Sweep on a Slurm cluster: shards as an array of jobs, whose databases are merged afterwards");
   add_options(*command, *options);
-  CLI::App* show = command->add_subcommand(
-      "status", "Show what has become of the shards; exit status 1 until all are done");
-  show->add_option("FOLDER", status->folder, "Folder that 'tiletune slurm' wrote")->required();
-  show->add_option("--format", status->format, "table or json")->capture_default_str();
+  const Action show_status = add_slurm_status(*command);
   command->footer(
       "FOLDER/submit starts all jobs, or some shards again: submit 3,7\n"
       "Examples:\n  tiletune slurm configs/sgemm_dispatch.json --nodes 8 --gpus-per-node 8 --array 64 "
@@ -508,9 +459,9 @@ void add_slurm_command(CLI::App& app, Action& action) {
       "10min\n"
       "  tiletune slurm configs/sgemm.json --nodes 4 --gpu H100\n"
       "  tiletune slurm status slurm/sgemm");
-  command->callback([options, command, show, status, &action] {
-    if (show->parsed()) {
-      action = [status] { return run(*status); };
+  command->callback([options, command, show_status, &action] {
+    if (!command->get_subcommands().empty()) {
+      action = show_status;
       return;
     }
     if (options->config.config.empty()) throw UserError("CONFIG is required", "See 'tiletune slurm --help'.");

@@ -4,14 +4,22 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
-#include "cli/slurm_scripts.h"
+#include "cli/common.h"
+#include "output/display.h"
+#include "output/table.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -19,6 +27,32 @@ namespace tiletune {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// What has become of a shard.
+constexpr const char* kWaiting = "waiting";  ///< it has not begun
+constexpr const char* kQueued = "queued";    ///< Slurm will start it, perhaps again
+constexpr const char* kRunning = "running";
+constexpr const char* kStopped =
+    "stopped";                             ///< it began, left no result, and Slurm does not know it any more
+constexpr const char* kFailed = "failed";  ///< it ended with an error
+constexpr const char* kDone = "done";
+constexpr std::array<const char*, 6> kStates{kWaiting, kQueued, kRunning, kStopped, kFailed, kDone};
+
+struct ShardStatus {
+  std::uint64_t shard = 1;
+  std::string_view state = kWaiting;
+  std::string node;       ///< where it began last
+  std::int64_t rows = 0;  ///< in its database
+  std::string reason;     ///< of failed: what it printed last
+};
+
+/// A task of an array that Slurm knows.
+struct QueuedTask {
+  std::string job;  ///< the array's number
+  std::uint64_t task = 0;
+  std::string state;  ///< "PD", "R", "CG"
+};
 
 constexpr std::size_t kSmallFile = std::size_t{1} << 16;
 
@@ -33,25 +67,12 @@ std::string small_file(const fs::path& file) {
   }
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  for (const std::string& word : split(line, ' '))
-    if (!word.empty()) words.push_back(word);
-  return words;
-}
-
-/// Of the last task: the end of a log, which may be long.
+/// The last error of the last task, from the end of a log, which may be long.
 std::string last_error(const fs::path& log) {
-  std::error_code error;
-  const auto size = fs::file_size(log, error);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(error ? nullptr : std::fopen(log.c_str(), "rb"),
-                                                             std::fclose);
-  if (!file) return "";
-  if (size > kSmallFile) std::fseek(file.get(), -static_cast<long>(kSmallFile), SEEK_END);
-  std::string text(kSmallFile, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  std::ifstream file(log, std::ios::binary | std::ios::ate);
+  file.seekg(std::max<std::int64_t>(file.tellg() - std::int64_t{kSmallFile}, 0));
   std::string last;
-  for (const std::string& line : split(text, '\n')) {
+  for (std::string line; std::getline(file, line);) {
     if (line == kTaskBegins) last.clear();
     if (line.starts_with("tiletune: ")) last = line.substr(std::string("tiletune: ").size());
   }
@@ -73,17 +94,16 @@ std::int64_t rows_of(const fs::path& file) {
   }
 }
 
-ShardState state_of_queue(const std::vector<QueuedTask>& queued, const std::vector<std::string>& jobs,
-                          std::uint64_t shard, ShardState otherwise) {
+std::string_view state_of_queue(const std::vector<QueuedTask>& queued, const std::vector<std::string>& jobs,
+                                std::uint64_t shard, std::string_view otherwise) {
   for (const QueuedTask& task : queued) {
     if (task.task != shard || std::find(jobs.begin(), jobs.end(), task.job) == jobs.end()) continue;
-    return task.state == "PD" || task.state == "RQ" ? ShardState::queued : ShardState::running;
+    return task.state == "PD" || task.state == "RQ" ? kQueued : kRunning;
   }
   return otherwise;
 }
 
-}  // namespace
-
+/// What squeue lists of this user's arrays; none where it is not there or does not answer.
 std::optional<std::vector<QueuedTask>> queued_tasks() {
   std::FILE* const squeue =
       ::popen("timeout 30 squeue --noheader --array --me --format='%F %K %t' 2>/dev/null", "r");
@@ -95,21 +115,20 @@ std::optional<std::vector<QueuedTask>> queued_tasks() {
   if (::pclose(squeue) != 0) return std::nullopt;
   std::vector<QueuedTask> tasks;
   for (const std::string& line : split(text, '\n')) {
-    const std::vector<std::string> words = words_of(line);
-    if (words.size() != 3) continue;
-    QueuedTask task{words[0], 0, words[2]};
-    const char* const end = words[1].data() + words[1].size();
-    if (std::from_chars(words[1].data(), end, task.task).ptr == end) tasks.push_back(std::move(task));
+    std::istringstream words(line);
+    QueuedTask task;
+    if (words >> task.job >> task.task >> task.state) tasks.push_back(std::move(task));
   }
   return tasks;
 }
 
+/// What the files of an array say: FOLDER/shards/N.db, N.started, N.exit and N.log.
 std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shards,
                                       const std::optional<std::vector<QueuedTask>>& queued) {
   const std::vector<std::string> jobs = split(small_file(folder / "jobs"), '\n');
   std::vector<ShardStatus> states;
   for (std::uint64_t shard = 1; shard <= shards; ++shard) {
-    const std::string base = shard_base(folder, shard).string();
+    const std::string base = (folder / "shards" / std::to_string(shard)).string();
     ShardStatus status;
     status.shard = shard;
     status.rows = rows_of(base + ".db");
@@ -118,14 +137,14 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
     const std::string error = exit.empty() || exit == "0" ? "" : last_error(base + ".log");
     // 1: no configuration of it can run.
     if (exit == "0" || (exit == "1" && error.starts_with("nothing to do"))) {
-      status.state = ShardState::done;
+      status.state = kDone;
     } else if (!exit.empty()) {
-      status.state = ShardState::failed;
+      status.state = kFailed;
     } else if (!status.node.empty()) {
-      status.state = queued ? ShardState::stopped : ShardState::running;
+      status.state = queued ? kStopped : kRunning;
     }
     if (queued && exit.empty()) status.state = state_of_queue(*queued, jobs, shard, status.state);
-    if (status.state == ShardState::failed || exit == "1") {
+    if (status.state == kFailed || exit == "1") {
       status.reason = error;
       if (status.reason.empty()) status.reason = "exit status " + exit;
     }
@@ -134,6 +153,7 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
   return states;
 }
 
+/// "3-5,7"
 std::string ranges_text(const std::vector<std::uint64_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {
@@ -144,6 +164,124 @@ std::string ranges_text(const std::vector<std::uint64_t>& numbers) {
     i = last + 1;
   }
   return text;
+}
+
+struct ArrayStatus {
+  fs::path folder;
+  Json plan;
+  std::vector<ShardStatus> shards;
+
+  std::vector<std::uint64_t> in(std::string_view state) const {
+    std::vector<std::uint64_t> numbers;
+    for (const ShardStatus& shard : shards)
+      if (shard.state == state) numbers.push_back(shard.shard);
+    return numbers;
+  }
+  bool is_done() const { return in(kDone).size() == shards.size(); }
+  std::int64_t rows() const {
+    std::int64_t sum = 0;
+    for (const ShardStatus& shard : shards) sum += shard.rows;
+    return sum;
+  }
+};
+
+ArrayStatus read_array(const fs::path& folder, const std::optional<std::vector<QueuedTask>>& queued) {
+  ArrayStatus array{folder, read_json(folder / kSlurmPlan), {}};
+  const Where where{(folder / kSlurmPlan).string(), "/shards"};
+  if (!array.plan.is_object() || !array.plan.contains("shards") ||
+      !array.plan["shards"].is_number_unsigned() || array.plan["shards"].get<std::uint64_t>() > kMostShards)
+    throw UserError("there is no number of shards", where, "Write the array again with 'tiletune slurm'.");
+  array.shards = shard_states(folder, array.plan["shards"].get<std::uint64_t>(), queued);
+  return array;
+}
+
+/// The folder itself, or one for each type of GPU in it.
+std::vector<fs::path> array_folders(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kSlurmPlan, error)) return {folder};
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (fs::exists(entry.path() / kSlurmPlan, error)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  if (!folders.empty()) return folders;
+  throw UserError("this folder holds no array", Where{folder.string(), ""},
+                  "Name the folder that 'tiletune slurm' wrote.");
+}
+
+std::string as_text(const ArrayStatus& array) {
+  std::string text = printable(array.folder.string()) + ": " + counted(array.shards.size(), "shard");
+  for (const char* state : kStates) {
+    const std::size_t count = array.in(state).size();
+    if (count > 0) text += fmt::format(", {} {}", count, state);
+  }
+  text += fmt::format("; {}", counted(array.rows(), "row"));
+  if (array.plan.contains("configurations") && array.plan["configurations"].is_number_unsigned())
+    text += fmt::format(" of {} configurations", array.plan["configurations"].get<std::uint64_t>());
+  text += "\n";
+  TextTable table;
+  for (const char* name : {"shard", "state", "rows", "node", "reason"})
+    table.add_column(name, std::string_view(name) == "rows" ? Align::right : Align::left);
+  table.hide_empty_columns();
+  for (const ShardStatus& shard : array.shards) {
+    table.add_row({std::to_string(shard.shard), std::string(shard.state), std::to_string(shard.rows),
+                   shard.node.empty() ? "-" : printable(shard.node),
+                   shard.reason.empty() ? "-" : printable(shard.reason)});
+  }
+  text += table.text(stdout_style());
+  std::vector<std::uint64_t> again = array.in(kFailed);
+  const auto stopped = array.in(kStopped);
+  again.insert(again.end(), stopped.begin(), stopped.end());
+  std::sort(again.begin(), again.end());
+  if (!again.empty())
+    text += fmt::format("run {} again: {} {}\n", again.size() == 1 ? "it" : "these",
+                        printable(shell_quoted((array.folder / "submit").string())), ranges_text(again));
+  return text;
+}
+
+Json as_json(const ArrayStatus& array) {
+  Json shards = Json::array();
+  for (const ShardStatus& shard : array.shards)
+    shards.push_back({{"shard", shard.shard},
+                      {"state", shard.state},
+                      {"rows", shard.rows},
+                      {"node", shard.node},
+                      {"reason", shard.reason}});
+  return {
+      {"folder", array.folder.string()}, {"plan", array.plan}, {"done", array.is_done()}, {"shards", shards}};
+}
+
+struct StatusCommand {
+  fs::path folder;
+  std::string format = "table";
+};
+
+int run(const StatusCommand& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  const std::vector<fs::path> folders = array_folders(options.folder);
+  const auto queued = queued_tasks();
+  bool is_done = true;
+  std::string text;
+  Json list = Json::array();
+  for (const fs::path& folder : folders) {
+    const ArrayStatus array = read_array(folder, queued);
+    is_done = is_done && array.is_done();
+    text += as_text(array);
+    list.push_back(as_json(array));
+  }
+  if (json) text = json_text(Json{{"arrays", list}}, 2) + "\n";
+  write_output("", text);
+  return is_done ? 0 : 1;
+}
+
+}  // namespace
+
+Action add_slurm_status(CLI::App& slurm) {
+  auto options = std::make_shared<StatusCommand>();
+  CLI::App* command =
+      slurm.add_subcommand("status", "Show what has become of the shards; exit status 1 until all are done");
+  command->add_option("FOLDER", options->folder, "Folder that 'tiletune slurm' wrote")->required();
+  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  return [options] { return run(*options); };
 }
 
 }  // namespace tiletune

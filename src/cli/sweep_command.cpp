@@ -14,8 +14,6 @@
 #include "cli/gpus.h"
 #include "cli/measure_flags.h"
 #include "cli/replay.h"
-#include "cli/shard.h"
-#include "cli/signals.h"
 #include "cli/sweep_report.h"
 #include "output/display.h"
 #include "output/table.h"

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common.h"
-#include "cli/signals.h"
 #include "cli/verdict.h"
 #include "output/display.h"
 #include "output/failures.h"

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -16,31 +17,29 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/header_lookup.h"
 #include "output/size_check.h"
 
 namespace tiletune {
+
+extern const std::string_view kBestHeader;  ///< best_header.h.in, which CMake embeds
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of C++20: a header may be included in newer programs than it asks for.
-constexpr std::array<std::string_view, 92> kKeywords{
-    "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",
-    "bitor",       "bool",     "break",      "case",      "catch",     "char",         "char16_t",
-    "char32_t",    "char8_t",  "class",      "co_await",  "co_return", "co_yield",     "compl",
-    "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",    "continue",
-    "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast", "else",
-    "enum",        "explicit", "export",     "extern",    "false",     "float",        "for",
-    "friend",      "goto",     "if",         "inline",    "int",       "long",         "mutable",
-    "namespace",   "new",      "noexcept",   "not",       "not_eq",    "nullptr",      "operator",
-    "or",          "or_eq",    "private",    "protected", "public",    "register",     "reinterpret_cast",
-    "requires",    "return",   "short",      "signed",    "sizeof",    "static",       "static_assert",
-    "static_cast", "struct",   "switch",     "template",  "this",      "thread_local", "throw",
-    "true",        "try",      "typedef",    "typeid",    "typename",  "union",        "unsigned",
-    "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
-    "xor_eq"};
+/// Behind this line of kBestHeader stands what belongs to portfolios alone.
+constexpr std::string_view kPortfoliosOnly = "// {portfolios only}\n";
+
+/// They are those of C++20: a header may be included in newer programs than it asks for.
+constexpr std::string_view kKeywords =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+    "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+    "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
+    "extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register reinterpret_cast requires return "
+    "short signed sizeof static static_assert static_cast struct switch template this thread_local "
+    "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while "
+    "xor xor_eq ";
 
 /// The whole of a text as a number; 0 for anything else.
 long long number_in(std::string_view text) {
@@ -256,7 +255,7 @@ void check_header_namespace(const std::string& text) {
   while (true) {
     const std::size_t end = text.find(kSeparator, begin);
     const std::string name = text.substr(begin, end - begin);
-    if (!is_identifier(name) || std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) {
+    if (!is_identifier(name) || kKeywords.find(" " + name + " ") != std::string_view::npos) {
       throw UserError(fmt::format("'{}' is not a namespace of C++", text), Where{"--namespace", ""},
                       "Use letters, digits and underscores, such as tuned or tuned::sizes.");
     }
@@ -267,7 +266,7 @@ void check_header_namespace(const std::string& text) {
 
 namespace {
 
-/// The header's table and what stands before it.
+/// The table of a header and what it refers to.
 class Entries {
  public:
   explicit Entries(std::size_t sizes) : sizes_(sizes) {}
@@ -293,11 +292,11 @@ class Entries {
       if (note) note(text + ": it is not in the header. 'tiletune export --best' writes all of its kernels.");
   }
 
-  std::string text() const {
-    return fmt::format("{}{};\n", kHeaderSizes, sizes_) + kHeaderTypes + kSizeCheck + checks_.text() +
-           "\n}  // namespace detail\n\n" + parameters_ +
-           "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries_ +
-           "};\n// clang-format on\n";
+  std::vector<Replacement> replacements() const {
+    return {{"/*sizes*/ 4", std::to_string(sizes_)},
+            {"// {checks}\n", checks_.text()},
+            {"// {parameters}\n", parameters_},
+            {"// {entries}\n", entries_}};
   }
 
  private:
@@ -342,20 +341,18 @@ class ChoiceTables {
       numbers.resize(sizes_, "0LL");
       tuned_.push_back(fmt::format("    {{{{{}}}, {}}},\n", join(numbers, ", "), *places[fastest.kernel]));
     }
-    portfolios_.push_back(
-        fmt::format("    {{{}, {}, {}, {}}},\n", first, times_.size(), first_tuned, tuned_.size()));
+    portfolios_ += fmt::format("    {{{}, {}, {}, {}}},\n", first, times_.size(), first_tuned, tuned_.size());
   }
 
-  std::string text() const {
+  std::vector<Replacement> replacements() const {
     // No portfolio refers to the last one: it is there because an array has at least one element.
     const std::string none =
         fmt::format("    {{{{{}}}, 0}},\n", join(std::vector<std::string>(sizes_, "0LL"), ", "));
-    return fmt::format(
-        "{}{}\n}}  // namespace detail\n\n// clang-format off\n"
-        "inline constexpr double (*kTimes[])(const long long*) = {{\n{}}};\n"
-        "inline constexpr Tuned kTuned[] = {{\n{}{}}};\n"
-        "inline constexpr Portfolio kPortfolios[] = {{\n{}}};\n// clang-format on\n",
-        kHeaderTimes, functions_, join(times_, ""), join(tuned_, ""), none, join(portfolios_, ""));
+    return {{"// {times}\n", functions_},
+            {"// {time of each entry}\n", join(times_, "")},
+            {"// {tuned}\n", join(tuned_, "") + none},
+            {"// {portfolios}\n", portfolios_},
+            {kPortfoliosOnly, ""}};
   }
 
  private:
@@ -392,7 +389,7 @@ class ChoiceTables {
   std::string functions_;
   std::vector<std::string> times_;  ///< by entry
   std::vector<std::string> tuned_;
-  std::vector<std::string> portfolios_;
+  std::string portfolios_;
 };
 
 }  // namespace
@@ -408,7 +405,8 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
   Entries entries(sizes_of_each(trials));
   for (const Trial& trial : trials) entries.add(trial);
   entries.tell_left_out(note);
-  return in_frame(entries.text() + kHeaderLookup, name_space);
+  const std::string_view without_portfolios = kBestHeader.substr(0, kBestHeader.find(kPortfoliosOnly));
+  return in_frame(replaced(without_portfolios, entries.replacements()), name_space);
 }
 
 namespace {
@@ -457,7 +455,9 @@ std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolio
     choices.add(*sorted[i], kernels[i], places);
   }
   entries.tell_left_out(note);
-  return in_frame(entries.text() + kHeaderLookup + choices.text() + kHeaderChoice, name_space);
+  std::vector<Replacement> replacements = entries.replacements();
+  for (Replacement& replacement : choices.replacements()) replacements.push_back(std::move(replacement));
+  return in_frame(replaced(kBestHeader, replacements), name_space);
 }
 
 }  // namespace tiletune

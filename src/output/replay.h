@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tune/replay.h"
+#include "replay/replay.h"
 
 namespace tiletune {
 

@@ -25,7 +25,7 @@ struct NotExpressible {};
 
 struct NamedOp {
   Op op;
-  const char* function;  ///< of kSizeCheck
+  const char* function;  ///< of best_header.h.in
 };
 constexpr std::array<NamedOp, 27> kNamedOps{{{Op::add, "add"},
                                              {Op::subtract, "subtract"},
@@ -125,7 +125,7 @@ bool is_tautology(const SyntaxNode& node) {
          });
 }
 
-/// Of brackets within each other.
+/// How deep brackets lie within each other.
 int depth_of(const std::string& text) {
   int depth = 0;
   int deepest = 0;
@@ -232,158 +232,4 @@ std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::
   return all;
 }
 
-const char* const kSizeCheck = R"(
-namespace detail {
-
-constexpr long long kMost = 0x7fffffffffffffffLL;
-constexpr long long kLeast = -kMost - 1;
-constexpr double kLargest = 0x1.fffffffffffffp1023;
-
-// What a template's expressions compute with: 64-bit integers, doubles and texts. None: there is no value (a division by
-// zero, a number that is too large, a sum of texts), and no condition holds that depends on it.
-struct Value {
-  enum Kind { none, integer, real, text } kind = none;
-  long long whole = 0;
-  double number = 0;
-  const char* string = "";
-  constexpr Value() = default;
-  constexpr Value(long long v) : kind(integer), whole(v) {}
-  constexpr Value(double v) : kind(v >= -kLargest && v <= kLargest ? real : none), number(v) {}
-  constexpr Value(const char* v) : kind(text), string(v) {}
-  constexpr double as_real() const { return kind == integer ? static_cast<double>(whole) : number; }
-};
-
-constexpr bool holds(Value a) {
-  return a.kind == Value::text ? *a.string != '\0' : a.kind == Value::real ? a.number != 0 : a.whole != 0;
-}
-constexpr bool are_integers(Value a, Value b) { return a.kind == Value::integer && b.kind == Value::integer; }
-constexpr bool is_number(Value a) { return a.kind == Value::integer || a.kind == Value::real; }
-constexpr bool are_numbers(Value a, Value b) { return is_number(a) && is_number(b); }
-constexpr Value whether(bool condition) { return condition ? 1LL : 0LL; }
-constexpr Value chosen(Value c, Value a, Value b) { return c.kind == Value::none ? c : holds(c) ? a : b; }
-constexpr Value both(Value a, Value b) { return chosen(a, b, a); }
-constexpr Value either(Value a, Value b) { return chosen(a, a, b); }
-constexpr Value either_of_both(Value a, Value b) { return b.kind == Value::none ? b : either(a, b); }
-constexpr Value truth(Value a) { return chosen(a, 1LL, 0LL); }
-constexpr Value inverse(Value a) { return chosen(a, 0LL, 1LL); }
-constexpr Value same(Value a) { return is_number(a) ? a : Value(); }
-constexpr Value to_number(Value a) { return is_number(a) ? Value(a.as_real()) : Value(); }
-constexpr Value to_integer(Value a) {
-  if (a.kind != Value::real) return same(a);
-  return a.number >= -0x1p63 && a.number < 0x1p63 ? Value(static_cast<long long>(a.number)) : Value();
-}
-
-// Less than 0, 0 or more than 0. Integers and doubles are compared exactly.
-constexpr int order(long long a, double b) {
-  if (b >= 0x1p63 || b < -0x1p63) return b < 0 ? 1 : -1;
-  const long long whole = static_cast<long long>(b);
-  const double rest = b - static_cast<double>(whole);
-  return a != whole ? (a < whole ? -1 : 1) : rest > 0 ? -1 : rest < 0 ? 1 : 0;
-}
-constexpr int order(Value a, Value b) {
-  if (a.kind == Value::text) {
-    const char *left = a.string, *right = b.string;
-    for (; *left != '\0' && *left == *right; ++left) ++right;
-    return static_cast<unsigned char>(*left) - static_cast<unsigned char>(*right);
-  }
-  if (are_integers(a, b)) return a.whole < b.whole ? -1 : a.whole > b.whole ? 1 : 0;
-  if (a.kind == Value::integer) return order(a.whole, b.number);
-  if (b.kind == Value::integer) return -order(b.whole, a.number);
-  return a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
-}
-constexpr bool are_ordered(Value a, Value b) {
-  return are_numbers(a, b) || (a.kind == Value::text && b.kind == Value::text);
-}
-constexpr Value less(Value a, Value b) { return are_ordered(a, b) ? whether(order(a, b) < 0) : Value(); }
-constexpr Value greater(Value a, Value b) { return less(b, a); }
-constexpr Value less_equal(Value a, Value b) { return inverse(less(b, a)); }
-constexpr Value greater_equal(Value a, Value b) { return inverse(less(a, b)); }
-constexpr Value equals(Value a, Value b) {
-  if (a.kind == Value::none || b.kind == Value::none) return {};
-  return whether(are_ordered(a, b) && order(a, b) == 0);
-}
-constexpr Value differs(Value a, Value b) { return inverse(equals(a, b)); }
-constexpr Value least(Value a, Value b) { return same(chosen(less(b, a), b, a)); }
-constexpr Value greatest(Value a, Value b) { return same(chosen(less(a, b), b, a)); }
-
-constexpr Value add(Value a, Value b) {
-  if (!are_integers(a, b)) return are_numbers(a, b) ? Value(a.as_real() + b.as_real()) : Value();
-  return (b.whole > 0 ? a.whole > kMost - b.whole : a.whole < kLeast - b.whole) ? Value() : Value(a.whole + b.whole);
-}
-constexpr Value subtract(Value a, Value b) {
-  if (!are_integers(a, b)) return are_numbers(a, b) ? Value(a.as_real() - b.as_real()) : Value();
-  return (b.whole < 0 ? a.whole > kMost + b.whole : a.whole < kLeast + b.whole) ? Value() : Value(a.whole - b.whole);
-}
-constexpr Value negate(Value a) { return subtract(0LL, a); }
-constexpr Value absolute(Value a) { return chosen(less(a, 0LL), negate(a), same(a)); }
-constexpr unsigned long long digits(long long a) {
-  const unsigned long long bits = static_cast<unsigned long long>(a);
-  return a < 0 ? 0 - bits : bits;
-}
-constexpr Value multiply(Value a, Value b) {
-  if (!are_integers(a, b)) return are_numbers(a, b) ? Value(a.as_real() * b.as_real()) : Value();
-  const unsigned long long most = digits((a.whole < 0) == (b.whole < 0) ? kMost : kLeast);
-  return a.whole != 0 && digits(b.whole) > most / digits(a.whole) ? Value() : Value(a.whole * b.whole);
-}
-constexpr Value divide(Value a, Value b) {
-  return are_numbers(a, b) && b.as_real() != 0 ? Value(a.as_real() / b.as_real()) : Value();
-}
-
-// What fmod() computes, which is exact.
-constexpr double rest_of(double a, double b) {
-  double rest = a < 0 ? -a : a;
-  const double divisor = b < 0 ? -b : b;
-  while (rest >= divisor) {
-    double part = divisor;
-    while (part <= rest - part) part *= 2;
-    rest -= part;
-  }
-  return a < 0 ? -rest : rest;
-}
-constexpr double round_down(double a) {
-  if (a >= 0x1p52 || a <= -0x1p52) return a;
-  const double whole = static_cast<double>(static_cast<long long>(a));
-  return whole > a ? whole - 1 : whole;
-}
-constexpr bool is_division(Value a, Value b) {
-  return are_numbers(a, b) && b.as_real() != 0 && !(are_integers(a, b) && b.whole == -1 && a.whole == kLeast);
-}
-constexpr Value floor_divide(Value a, Value b) {
-  if (!is_division(a, b)) return {};
-  if (are_integers(a, b)) return a.whole / b.whole - (a.whole % b.whole != 0 && (a.whole < 0) != (b.whole < 0) ? 1 : 0);
-  const double x = a.as_real(), y = b.as_real(), rest = rest_of(x, y);
-  const double quotient = (x - rest) / y - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0), whole = round_down(quotient);
-  return quotient - whole > 0.5 ? whole + 1 : whole;
-}
-constexpr Value modulo(Value a, Value b) {
-  if (are_integers(a, b) && b.whole == -1) return 0LL;
-  if (!is_division(a, b)) return {};
-  if (are_integers(a, b)) {
-    const long long rest = a.whole % b.whole;
-    return rest != 0 && (rest < 0) != (b.whole < 0) ? rest + b.whole : rest;
-  }
-  const double rest = rest_of(a.as_real(), b.as_real());
-  return rest != 0 && (rest < 0) != (b.as_real() < 0) ? rest + b.as_real() : rest;
-}
-constexpr Value ceil_div(Value a, Value b) {
-  if (!are_integers(a, b)) return {};
-  const Value quotient = floor_divide(a, b);
-  return quotient.kind != Value::none && a.whole % b.whole != 0 ? Value(quotient.whole + 1) : quotient;
-}
-constexpr Value round_up(Value a, Value b) { return multiply(ceil_div(a, b), b); }
-constexpr Value is_pow2(Value a) {
-  return a.kind == Value::integer ? whether(a.whole > 0 && (a.whole & (a.whole - 1)) == 0) : Value();
-}
-constexpr Value gcd(Value a, Value b) {
-  if (!are_integers(a, b) || a.whole == kLeast || b.whole == kLeast) return {};
-  long long x = a.whole, y = b.whole;
-  while (y != 0) {
-    const long long rest = x % y;
-    x = y;
-    y = rest;
-  }
-  return x < 0 ? -x : x;
-}
-
-)";
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 namespace tiletune {
 
 /// The C++ expression that computes a condition over dimensions (space/expression.h) with the functions of
-/// kSizeCheck, from an array `n` of their sizes in this order. None for what has none: functions and
+/// best_header.h.in, from an array `n` of their sizes in this order. None for what has none: functions and
 /// operators that the header lacks, names that are not dimensions.
 std::optional<std::string> cpp_condition(const std::string& condition,
                                          const std::vector<std::string>& dimensions);
@@ -28,8 +28,5 @@ std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::s
 /// The waves that a row has recorded (its column waves), for sizes; empty where they are not all known.
 std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
                              const std::vector<std::string>& dimensions);
-
-/// Those functions, for the header that `export --format header` writes.
-extern const char* const kSizeCheck;
 
 }  // namespace tiletune

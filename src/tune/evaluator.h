@@ -17,9 +17,6 @@
 
 namespace tiletune {
 
-class Recording;
-struct Replay;
-
 /// An admitted configuration with its binary, ready to be evaluated.
 struct Candidate {
   Task* task = nullptr;
@@ -96,10 +93,6 @@ std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::u
                                                     Target target, Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
-/// Answers from a recording, and notes in `replay` how far the sweep comes. Both outlive it. Only where
-/// `whole_rows` are wanted do its rows have more than an outcome and a time.
-std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
-                                                    Target target, Replay& replay, bool whole_rows);
 
 /// GPUs of one model, architecture and driver: their times compare, so they share one way through the space,
 /// and what one of them has measured the others need not.

@@ -115,15 +115,9 @@ TEST_F(Slurm, RefusesWhatWouldFailOnEveryNode) {
   expect_error(slurm({"--gpu", "H1000"}), kUserError, {"H1000"});
   expect_error(slurm({"--gpu-type", "../x"}), kUserError, {"--gpu-type", "../x"});
   expect_error(slurm({"--nodes", "0"}), kUserError, {"--nodes"});
-  for (const char* time : {"soon", "1:2:3:4", "-5", "2-", "1h"})
-    expect_error(slurm({"--time", time}), kUserError, {"--time", "1:30:00"});
-  for (const char* time : {"4", "0:4:59", "4:59"})
-    expect_error(slurm({"--time", time}), kUserError, {"--time", "120 s", "5 minutes"});
   expect_error(sandbox_.run({"slurm"}), kUserError, {"CONFIG"});
   expect_error(sandbox_.run({"slurm", "none.json"}), kUserError, {"none.json"});
   EXPECT_FALSE(fs::exists(sandbox_.folder() / "slurm")) << "nothing is written before all is checked";
-  for (const char* time : {"5", "5:00", "0:05:00", "2-0", "1-12:30", "1-0:0:1", "UNLIMITED"})
-    EXPECT_EQ(slurm({"--nodes", "2", "--time", time, "-o", std::string("of ") + time}).code, 0) << time;
 }
 
 TEST_F(Slurm, TheNameOfAConfigLeadsOutOfNoFolder) {

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/export.h"
-#include "output/header_lookup.h"
 #include "output/size_check.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "tune/recording.h"
+#include "replay/recording.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "carries.h"
 #include "foreign/t1.h"
+#include "replay/replay.h"
 #include "spec/load.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
-#include "tune/replay.h"
 
 namespace tiletune {
 namespace recording_test {

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/outcome.h"
+#include "tune/evaluator.h"
 
 namespace tiletune {
 
 class Recording;
-struct Task;
-struct Target;
-struct TuneSpec;
 
 /// A configuration that was faster than all before it.
 struct ReplayStep {
@@ -61,5 +60,10 @@ void leave_out_kernels(TuneSpec& spec);
 /// of the recording, NothingToDo where it holds nothing of their templates, problems and conditions.
 Replay plan_replay(const TuneSpec& spec, const std::vector<Task>& tasks, const Recording& recording,
                    const Target& target, const std::string& file);
+
+/// Answers from a recording, and notes in `replay` how far the sweep comes. Both outlive it. Only where
+/// `whole_rows` are wanted do its rows have more than an outcome and a time.
+std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
+                                                    Target target, Replay& replay, bool whole_rows);
 
 }  // namespace tiletune

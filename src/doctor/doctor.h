@@ -1,21 +1,28 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/spelling.h"
 #include "gpu/cublas.h"
 #include "gpu/nvml.h"
+#include "measure/client.h"
 
 namespace tiletune {
 
 /// How much a finding disturbs measurements: not at all; not the times themselves, or in a way that is the
 /// same for all; times cannot be trusted; something does not work.
 enum class Health { ok, note, warning, problem };
-const char* name(Health health);
+template <>
+inline constexpr std::array<Named<Health>, 4> kSpellings<Health>{
+    {{Health::ok, "ok"}, {Health::note, "note"}, {Health::warning, "warning"}, {Health::problem, "problem"}}};
 
 /// One thing that was looked at. What is not ok says why it matters, and what to do about it.
 struct DoctorFinding {
@@ -65,7 +72,6 @@ struct GpuReadings {
   std::optional<EccState> ecc;
   std::optional<ComputeMode> compute_mode;
 };
-GpuReadings read_gpu(const Nvml& nvml);
 
 struct GpuFacts {
   int index = 0;
@@ -76,6 +82,18 @@ struct GpuFacts {
   std::string smi_name;      ///< how nvidia-smi calls it: its number there
   std::optional<GpuReadings> readings;
 };
+
+struct DoctorFacts {
+  MachineFacts machine;
+  std::vector<GpuFacts> gpus;
+};
+
+/// A worker for each of these GPUs, all started.
+using StartGpuClients = std::function<std::vector<std::unique_ptr<GpuClient>>(const std::vector<int>& gpus)>;
+
+/// Looks at the machine and opens these GPUs, or all where none is named, each in a worker that may fail or
+/// be given up. Changes nothing.
+DoctorFacts collect_facts(const StartGpuClients& start, const std::vector<int>& gpus);
 
 std::vector<DoctorFinding> examine_machine(const MachineFacts& facts);
 std::vector<DoctorFinding> examine_gpu(const GpuFacts& facts);

@@ -1,5 +1,3 @@
-#include "cli/doctor_facts.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "compile/pool.h"
+#include "doctor/doctor.h"
 
 namespace tiletune {
 
@@ -120,10 +119,35 @@ MachineFacts look_at_machine() {
   return facts;
 }
 
+GpuReadings read_gpu(const Nvml& nvml) {
+  GpuReadings readings;
+  // First of all, while nothing that is asked here can have an effect on it.
+  readings.utilization_percent = nvml.utilization_percent();
+  readings.processes = nvml.compute_processes();
+  readings.sm_clock_mhz = nvml.sm_clock_mhz();
+  readings.max_sm_clock_mhz = nvml.max_sm_clock_mhz();
+  readings.application_sm_clock_mhz = nvml.application_sm_clock_mhz();
+  readings.default_application_sm_clock_mhz = nvml.default_application_sm_clock_mhz();
+  readings.throttle_reasons = nvml.throttle_reasons();
+  readings.power_w = nvml.power_w();
+  readings.power_limit_w = nvml.enforced_power_limit_w();
+  readings.default_power_limit_w = nvml.default_power_limit_w();
+  readings.temperature_c = nvml.temperature_c();
+  readings.slowdown_temperature_c = nvml.slowdown_temperature_c();
+  readings.memory = nvml.memory();
+  readings.persistence_mode = nvml.persistence_mode();
+  readings.mig_mode = nvml.mig_mode();
+  readings.display_active = nvml.display_active();
+  readings.ecc = nvml.ecc();
+  readings.compute_mode = nvml.compute_mode();
+  return readings;
+}
+
 /// Opens GPUs one after another and puts down what becomes of each.
 class GpuVisit {
  public:
-  GpuVisit(const GpuChoice& choice, DoctorFacts& facts) : choice_(choice), facts_(facts) {
+  GpuVisit(const StartGpuClients& start, bool named, DoctorFacts& facts)
+      : start_(start), named_(named), facts_(facts) {
     MachineFacts& machine = facts_.machine;
     machine.no_nvml = nvml_.why();
     machine.driver_version = nvml_.driver_version().value_or("");
@@ -133,8 +157,12 @@ class GpuVisit {
     for (const NvmlGpu& gpu : machine.nvml_gpus) readings_[gpu.uuid] = read_gpu(Nvml(gpu.uuid));
   }
 
-  void run() {
-    if (choice_.indices != kAllGpus) return visit(parse_gpu_indices(choice_.indices));
+  void visit(const std::vector<int>& indices) {
+    const auto clients = start_(indices);
+    for (std::size_t i = 0; i < clients.size(); ++i) visit(indices[i], *clients[i]);
+  }
+
+  void visit_all() {
     visit({0});
     // Without the first one the driver's number of GPUs is not known.
     if (devices_ == 0 && facts_.machine.no_gpu.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr)
@@ -145,11 +173,6 @@ class GpuVisit {
   }
 
  private:
-  void visit(const std::vector<int>& indices) {
-    const auto clients = start_gpu_clients(choice_, indices);
-    for (std::size_t i = 0; i < clients.size(); ++i) visit(indices[i], *clients[i]);
-  }
-
   void visit(int index, GpuClient& client) {
     GpuFacts gpu;
     gpu.index = index;
@@ -159,7 +182,7 @@ class GpuVisit {
         take(*opened, gpu);
       } else {
         facts_.machine.no_gpu = client.why();
-        if (!choice_.asked) return;
+        if (!named_) return;
         gpu.failure = "is not available: " + client.why();
         gpu.remedy =
             "Measure on a machine that has one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
@@ -214,7 +237,8 @@ class GpuVisit {
     return &*found;
   }
 
-  const GpuChoice& choice_;
+  const StartGpuClients& start_;
+  bool named_;  ///< the person named the GPUs: one that is not there is a problem
   DoctorFacts& facts_;
   NvmlSystem nvml_;
   std::map<std::string, GpuReadings> readings_;
@@ -223,11 +247,14 @@ class GpuVisit {
 
 }  // namespace
 
-DoctorFacts collect_facts(const GpuChoice& choice) {
-  if (choice.indices != kAllGpus) parse_gpu_indices(choice.indices);
+DoctorFacts collect_facts(const StartGpuClients& start, const std::vector<int>& gpus) {
   DoctorFacts facts;
   facts.machine = look_at_machine();
-  GpuVisit(choice, facts).run();
+  GpuVisit visit(start, !gpus.empty(), facts);
+  if (gpus.empty())
+    visit.visit_all();
+  else
+    visit.visit(gpus);
   return facts;
 }
 

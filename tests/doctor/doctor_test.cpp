@@ -1,4 +1,4 @@
-#include "tune/doctor.h"
+#include "doctor/doctor.h"
 
 #include <gtest/gtest.h>
 

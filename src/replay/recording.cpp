@@ -1,4 +1,4 @@
-#include "tune/recording.h"
+#include "replay/recording.h"
 
 #include <fmt/format.h>
 

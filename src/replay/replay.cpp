@@ -1,4 +1,4 @@
-#include "tune/replay.h"
+#include "replay/replay.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "replay/recording.h"
 #include "tune/evaluator.h"
-#include "tune/recording.h"
 
 namespace tiletune {
 
