@@ -31,25 +31,11 @@ bool exits(const SassInstruction& instruction) {
 bool has_math(const SassInstruction& instruction) { return instruction.flops > 0; }
 
 bool loads_tiles(const SassInstruction& instruction) {
-  switch (instruction.kind) {
-    case SassKind::global_load:
-    case SassKind::async_copy:
-    case SassKind::bulk_load:
-      return true;
-    default:
-      return false;
-  }
+  return instruction.is_one_of({SassKind::global_load, SassKind::async_copy, SassKind::bulk_load});
 }
 
 bool writes_results(const SassInstruction& instruction) {
-  switch (instruction.kind) {
-    case SassKind::global_store:
-    case SassKind::global_reduction:
-    case SassKind::bulk_store:
-      return true;
-    default:
-      return false;
-  }
+  return instruction.is_one_of({SassKind::global_store, SassKind::global_reduction, SassKind::bulk_store});
 }
 
 /// A branch to itself ends a kernel and is not a loop.
@@ -168,7 +154,7 @@ bool is_fed_by_other_warps(const std::vector<SassInstruction>& code, const Loops
     const Range& loop = entry.second;
     return !loop.holds(hot) && !any_in(code, loop, has_math) && any_in(code, loop, loads_tiles) &&
            any_in(code, loop, [](const SassInstruction& instruction) {
-             return instruction.kind == SassKind::mbarrier || instruction.kind == SassKind::barrier;
+             return instruction.is_one_of({SassKind::mbarrier, SassKind::barrier});
            });
   });
 }

@@ -15,20 +15,10 @@ namespace tiletune {
 namespace {
 
 void add(InstructionMix::Accesses& accesses, int bytes) {
-  switch (bytes) {
-    case 4:
-      ++accesses.by_4;
-      break;
-    case 8:
-      ++accesses.by_8;
-      break;
-    case 16:
-      ++accesses.by_16;
-      break;
-    default:
-      ++accesses.narrower;
-      break;
-  }
+  ++(bytes == 4    ? accesses.by_4
+     : bytes == 8  ? accesses.by_8
+     : bytes == 16 ? accesses.by_16
+                   : accesses.narrower);
 }
 
 InstructionMix::Accesses* accesses_of(InstructionMix& mix, SassKind kind) {

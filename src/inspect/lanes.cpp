@@ -138,24 +138,10 @@ LaneValues scaled_sum(const LaneValues& a, const LaneValues& b, const LaneValues
 
 /// The instruction of the vector unit that a uniform one mirrors; 0 for those it does not.
 std::uint32_t mirrored(std::uint32_t operation) {
-  switch (operation) {
-    case 0x082:
-      return kMov;
-    case 0x090:
-      return kIadd3;
-    case 0x091:
-      return kLea;
-    case 0x092:
-      return kLop3;
-    case 0x099:
-      return kShf;
-    case 0x0a4:
-      return kImad;
-    case 0x0a5:
-      return kImadWide;
-    default:
-      return 0;
-  }
+  constexpr std::uint32_t kUniform = 0x080;
+  constexpr std::uint32_t kMirrored[] = {kMov, kIadd3, kLea, kLop3, kShf, kImad, kImadWide};
+  const std::uint32_t vector = operation - kUniform;
+  return std::find(std::begin(kMirrored), std::end(kMirrored), vector) != std::end(kMirrored) ? vector : 0;
 }
 
 bool writes_uniform(std::uint32_t operation) {
@@ -199,38 +185,17 @@ LaneValues LaneTracker::constant(std::uint64_t low) const {
 }
 
 LaneTracker::Operands LaneTracker::operands(const SassInstruction& instruction, bool uniform) const {
-  const std::uint64_t low = instruction.low, high = instruction.high;
-  const LaneValues middle_register = read(uniform, low >> 32), last_register = read(uniform, high);
-  const LaneValues immediate = everywhere(Kind::absolute, wrapped(static_cast<std::int64_t>(low >> 32)));
-  Operands out;
-  out.a = read(uniform, low >> 24);
-  out.b = last_register;
-  out.c = last_register;
-  const bool negate_middle = bit(low, 63);
-  switch (low >> 9 & 7) {  // where the second and third operand come from
-    case 1:
-      out.b = negated(middle_register, negate_middle);
-      break;
-    case 2:
-      out.c = immediate;
-      break;
-    case 3:
-      out.c = negated(constant(low), negate_middle);
-      break;
-    case 4:
-      out.b = immediate;
-      break;
-    case 5:
-      out.b = negated(constant(low), negate_middle);
-      break;
-    case 6:
-      out.b = negated(read(true, low >> 32), negate_middle);
-      break;
-    case 7:
-      out.c = negated(read(true, low >> 32), negate_middle);
-      break;
-    default:
-      break;
+  const std::uint64_t low = instruction.low;
+  Operands out{read(uniform, low >> 24), read(uniform, instruction.high), read(uniform, instruction.high)};
+  // Tells which operand is not there but in the middle bits, and what these mean.
+  const std::uint64_t source = low >> 9 & 7;
+  if (source == 0) return out;
+  LaneValues& operand = source == 2 || source == 3 || source == 7 ? out.c : out.b;
+  if (source == 2 || source == 4) {
+    operand = everywhere(Kind::absolute, wrapped(static_cast<std::int64_t>(low >> 32)));
+  } else {
+    operand = source == 3 || source == 5 ? constant(low) : read(source == 1 ? uniform : true, low >> 32);
+    operand = negated(operand, bit(low, 63));
   }
   return out;
 }

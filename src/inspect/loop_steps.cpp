@@ -15,24 +15,11 @@ constexpr double kWavefrontBytes = 128;
 constexpr double kL1BytesPerClock = 64;
 constexpr int kLineBytes = 128, kSectorBytes = 32;
 
-bool accesses_memory(SassKind kind) {
-  switch (kind) {
-    case SassKind::shared_load:
-    case SassKind::shared_store:
-    case SassKind::shared_atomic:
-    case SassKind::global_load:
-    case SassKind::global_store:
-    case SassKind::global_reduction:
-    case SassKind::async_copy:
-    case SassKind::bulk_load:
-    case SassKind::bulk_store:
-    case SassKind::mbarrier:
-    case SassKind::local_load:
-    case SassKind::local_store:
-      return true;
-    default:
-      return false;
-  }
+bool accesses_memory(const SassInstruction& instruction) {
+  using enum SassKind;
+  return instruction.is_one_of({shared_load, shared_store, shared_atomic, global_load, global_store,
+                                global_reduction, async_copy, bulk_load, bulk_store, mbarrier, local_load,
+                                local_store});
 }
 
 Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
@@ -59,7 +46,7 @@ Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
   if (operation >= kFirstImad && operation <= kLastImad) return Pipe::fma_heavy;
   if (operation >= kFirstSpecial && operation <= kLastSpecial) return Pipe::special;
   if (operation < kFirstUniform) return Pipe::alu;
-  return accesses_memory(instruction.kind) ? Pipe::memory : Pipe::control;
+  return accesses_memory(instruction) ? Pipe::memory : Pipe::control;
 }
 
 /// Of the work of a whole warp on a quarter of the multiprocessor. Twice as many elements of half as many
@@ -206,8 +193,8 @@ Operands kept_by(const SassInstruction& instruction) {
 }
 
 bool stages(const SassInstruction& instruction) {
-  return instruction.kind == SassKind::shared_store || instruction.kind == SassKind::async_copy ||
-         instruction.kind == SassKind::bulk_load || instruction.kind == SassKind::mbarrier;
+  using enum SassKind;
+  return instruction.is_one_of({shared_store, async_copy, bulk_load, mbarrier});
 }
 
 double fp32_lanes(SassKind kind) {

@@ -99,20 +99,17 @@ struct Outside {
   bool cluster = false;
 };
 
-bool moves_global_memory(SassKind kind) {
-  return kind == SassKind::global_load || kind == SassKind::global_store ||
-         kind == SassKind::global_reduction || kind == SassKind::async_copy;
-}
-
 Outside outside_of(const KernelCode& code) {
+  using enum SassKind;
   Outside outside;
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const SassInstruction& instruction = code.instructions[i];
     const bool inside = i >= code.loop.begin && i < code.loop.end;
-    if (inside || instruction.kind == SassKind::nothing) continue;
+    if (inside || instruction.kind == nothing) continue;
     ++outside.instructions;
-    if (moves_global_memory(instruction.kind)) outside.bytes += kLanes * instruction.bytes;
-    outside.cluster = outside.cluster || instruction.kind == SassKind::cluster_barrier;
+    if (instruction.is_one_of({global_load, global_store, global_reduction, async_copy}))
+      outside.bytes += kLanes * instruction.bytes;
+    outside.cluster = outside.cluster || instruction.kind == cluster_barrier;
   }
   return outside;
 }

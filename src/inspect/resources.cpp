@@ -30,15 +30,8 @@ constexpr std::ptrdiff_t kMostAnnotations = 0xffff / kAnnotationBytes;
 
 /// With the pragma enable_smem_spilling ptxas marks accesses to shared memory too.
 bool may_be_marked(const SassInstruction& instruction) {
-  switch (instruction.kind) {
-    case SassKind::local_load:
-    case SassKind::local_store:
-    case SassKind::shared_load:
-    case SassKind::shared_store:
-      return true;
-    default:
-      return false;
-  }
+  using enum SassKind;
+  return instruction.is_one_of({local_load, local_store, shared_load, shared_store});
 }
 
 void add(Spills& spills, const SassInstruction& instruction) {

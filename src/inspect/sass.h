@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,10 @@ struct SassInstruction {
   std::uint32_t opcode() const { return low & 0xfff; }
   /// The opcode without the bits that say where the operands come from.
   std::uint32_t operation() const { return low & 0x1ff; }
+
+  bool is_one_of(std::initializer_list<SassKind> kinds) const {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
 
   // What the compiler schedules with, at the top of the second word.
   /// Cycles before the warp's next instruction may issue.

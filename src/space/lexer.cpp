@@ -64,19 +64,10 @@ class Lexer {
   /// By its prefix: 0x, 0o or 0b, as in Python.
   int base_of_number() const {
     if (rest_.size() < 2 || rest_[0] != '0') return 10;
-    switch (rest_[1]) {
-      case 'x':
-      case 'X':
-        return 16;
-      case 'o':
-      case 'O':
-        return 8;
-      case 'b':
-      case 'B':
-        return 2;
-      default:
-        return 10;
-    }
+    const auto is = [letter = rest_[1]](char lower, char upper) {
+      return letter == lower || letter == upper;
+    };
+    return is('x', 'X') ? 16 : is('o', 'O') ? 8 : is('b', 'B') ? 2 : 10;
   }
 
   /// Everything that can belong to a number, so that "12ab" is one malformed number.

@@ -33,16 +33,9 @@ std::partial_ordering order(const Scalar& left, const Scalar& right) {
 }
 
 bool holds(Op op, std::partial_ordering order) {
-  switch (op) {
-    case Op::less:
-      return std::is_lt(order);
-    case Op::less_equal:
-      return std::is_lteq(order);
-    case Op::greater:
-      return std::is_gt(order);
-    default:
-      return std::is_gteq(order);
-  }
+  if (op == Op::less) return std::is_lt(order);
+  if (op == Op::less_equal) return std::is_lteq(order);
+  return op == Op::greater ? std::is_gt(order) : std::is_gteq(order);
 }
 
 /// CPython's float_divmod: the remainder is exact and has the divisor's sign, the quotient is integral.

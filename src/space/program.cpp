@@ -88,40 +88,27 @@ FaultKind compare_next(Op comparison, Scalar*& top, bool& holds) {
 }
 
 struct Explanation {
+  FaultKind kind;
   const char* what;
   const char* remedy;
 };
-
-Explanation explain(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::division_by_zero:
-      return {"division by zero", "exclude these values by a constraint listed before this expression"};
-    case FaultKind::integer_overflow:
-      return {"integer overflow beyond 64 bits",
-              "use smaller values, or a float such as 1.0 * x where precision may be lost"};
-    case FaultKind::number_overflow:
-      return {"floating-point overflow", "use smaller values"};
-    case FaultKind::needs_number:
-      return {"a string where a number is needed", "compare strings with ==, != or in"};
-    case FaultKind::needs_integer:
-      return {"a value that is not an integer where one is needed", "use // for integer division"};
-    case FaultKind::not_comparable:
-      return {"a string compared with a number", "compare values of one kind"};
-    case FaultKind::negative_shift:
-      return {"shift by a negative count",
-              "exclude these values by a constraint listed before this expression"};
-    case FaultKind::no_power_of_two:
-      return {"log2 of a number that is not a power of two",
-              "require is_pow2(...) by a constraint listed before"};
-    case FaultKind::fractional_power:
-      return {"negative number raised to a fractional power", "raise abs(...), or use an integer exponent"};
-    case FaultKind::no_element_type:
-      return {"size() of a value that is not an element type",
-              "write a type variable of the operation, or a type such as 'f16'"};
-    default:
-      return {"a name without a value", "give every name a value before evaluating"};
-  }
-}
+constexpr const char* kExclude = "exclude these values by a constraint listed before this expression";
+constexpr std::array<Explanation, 11> kExplanations{
+    {{FaultKind::unbound_name, "a name without a value", "give every name a value before evaluating"},
+     {FaultKind::division_by_zero, "division by zero", kExclude},
+     {FaultKind::integer_overflow, "integer overflow beyond 64 bits",
+      "use smaller values, or a float such as 1.0 * x where precision may be lost"},
+     {FaultKind::number_overflow, "floating-point overflow", "use smaller values"},
+     {FaultKind::needs_number, "a string where a number is needed", "compare strings with ==, != or in"},
+     {FaultKind::needs_integer, "a value that is not an integer where one is needed", kUseFloorDivision},
+     {FaultKind::not_comparable, "a string compared with a number", "compare values of one kind"},
+     {FaultKind::negative_shift, "shift by a negative count", kExclude},
+     {FaultKind::no_power_of_two, "log2 of a number that is not a power of two",
+      "require is_pow2(...) by a constraint listed before"},
+     {FaultKind::fractional_power, "negative number raised to a fractional power",
+      "raise abs(...), or use an integer exponent"},
+     {FaultKind::no_element_type, "size() of a value that is not an element type",
+      "write a type variable of the operation, or a type such as 'f16'"}}};
 
 /// "write 64 without quotes" where a string holds a number, else what is given.
 std::string unquoted_or(const Scalar& scalar, const std::string& remedy) {
@@ -236,7 +223,7 @@ void Program::raise(const Fault& fault, const Bindings& bindings) const {
                      (fault.kind == FaultKind::division_by_zero || fault.kind == FaultKind::negative_shift);
   const std::size_t position = right ? origin.right.begin : origin.position;
   const std::string values = values_in(right ? origin.right : origin.whole, bindings);
-  const Explanation explanation = explain(fault.kind);
+  const Explanation& explanation = *std::ranges::find(kExplanations, fault.kind, &Explanation::kind);
   std::string remedy = explanation.remedy;
   if (fault.kind == FaultKind::needs_number || fault.kind == FaultKind::needs_integer ||
       fault.kind == FaultKind::not_comparable)
