@@ -198,7 +198,7 @@ class Bench {
     return algorithms;
   }
 
-  /// Those that are right and were not given up, crudely timed.
+  /// Returns those that are right and were not given up, crudely timed.
   std::vector<Candidate> try_all(std::vector<Candidate> candidates) {
     std::vector<Candidate> tried;
     std::vector<std::string> faults;

@@ -66,7 +66,7 @@ class GpuClient {
   /// Needs an idle client. Where the worker was lost, another is started first; its failure to open is a
   /// loss too.
   void prepare(PrepareRequest request);
-  /// The same for the problem prepared last.
+  /// Prepares the problem prepared last.
   void prepare_again();
   /// Whether the worker lives and holds the problem prepared last. It may have been lost since, without being
   /// asked anything: no configuration is to blame for that.

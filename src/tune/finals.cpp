@@ -20,10 +20,10 @@ using State = WorkloadFinals::State;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostRepetitions = 4;
-/// Of the cubins in one request, which is one message; those of the fastest go first.
+/// What the cubins in one request may take, which is one message; those of the fastest go first.
 constexpr std::size_t kMostRequestBytes = 2 * kMostCubinBytes;
 
-/// Of a policy's finals, the longest time that their rounds may take; absent: as long as usual.
+/// The option of a policy's finals for the longest time that their rounds may take; absent: as long as usual.
 constexpr const char* kLongest = "longest_us";
 
 double longest_us(const nlohmann::json& policy) {
@@ -41,7 +41,7 @@ WorkloadFinals* finals_on(TaskQueue& queue, const GpuSlot& slot) {
   return found == queue.finals.end() ? nullptr : &*found;
 }
 
-/// Those of a workload's kernels that the GPU has measured as baselines.
+/// Asks for the workload's kernels that the GPU has measured as baselines.
 void add_baselines(FinalsRequest& request, const std::vector<Candidate>& kernels, const GpuSlot& slot) {
   for (const Candidate& kernel : kernels) {
     const std::string& name = kernel.trial.template_name;

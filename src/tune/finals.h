@@ -38,7 +38,7 @@ class Finals {
   /// Whether none is left to run, and none may still become due. After Ctrl-C, or with no GPU left, those
   /// that are due are left out.
   bool over(TaskQueue& queue);
-  /// Of finals that are being run, if there are any.
+  /// How far finals that are being run have come, if there are any.
   std::optional<ProgressState> progress() const;
 
  private:

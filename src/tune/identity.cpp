@@ -145,7 +145,7 @@ std::string arguments_text(const std::vector<ArgumentValue>& arguments) {
   return text;
 }
 
-/// Of all launches, each behind its number but the first.
+/// The arguments of all launches, each behind its number but the first.
 std::string all_arguments_text(const Instance& instance) {
   std::string text;
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
@@ -329,7 +329,7 @@ std::string inputs_text(const Task& task) {
 IdentityFields baseline_identity(const Trial& row, const std::string& library, const std::string& inputs,
                                  const IdentityFields& policy) {
   IdentityFields identity("baseline 1");
-  // Of the library's own operation it is left out, which keeps the keys of rows that have none.
+  // For the library's own operation it is left out, which keeps the keys of rows that have none.
   const auto own = from_name<LibraryOperation>(row.operation);
   const bool is_own = own && !is_over_gpus(*own);
   identity.add("name", row.template_name)

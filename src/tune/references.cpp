@@ -143,7 +143,7 @@ void References::attend_python(TaskQueue& queue, std::size_t workload, WorkloadR
                    done->reason, done->remedy));
 }
 
-/// The same configurations in every sweep of a space: templates in turn, evenly drawn.
+/// Tries the same configurations in every sweep of a space: templates in turn, evenly drawn.
 void References::begin_consensus(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
   std::vector<Task*> tasks;
   for (Task& task : queue.tasks())

@@ -163,7 +163,7 @@ std::vector<Lesson> TaskQueue::earlier_lessons(const Search& search) const {
   return lessons;
 }
 
-/// Of what a database says and of what this sweep found, as much as the strategy learns from.
+/// Takes of what a database says and of what this sweep found as much as the strategy learns from.
 std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
   const std::size_t most = search.strategy->most_lessons();
   if (most == 0) return {};

@@ -101,7 +101,8 @@ class TaskQueue {
   std::set<std::size_t> measured_workloads;  ///< workloads with rows of this sweep
   std::vector<WorkloadFinals> finals;        ///< by workload
 
-  /// Of the rounds of finals: a quarter of an average share of the time; infinite where it is not shared.
+  /// What the rounds of finals may take: a quarter of an average share of the time; infinite where it is not
+  /// shared.
   double longest_finals_us() const;
 
   /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
