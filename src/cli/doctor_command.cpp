@@ -10,7 +10,6 @@
 #include "cli/common.h"
 #include "cli/doctor_facts.h"
 #include "output/display.h"
-#include "output/export.h"
 #include "output/table.h"
 
 namespace tiletune {

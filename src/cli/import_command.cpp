@@ -13,6 +13,7 @@
 #include "foreign/import.h"
 #include "foreign/row.h"
 #include "output/display.h"
+#include "output/export.h"
 #include "output/progress.h"
 
 namespace tiletune {

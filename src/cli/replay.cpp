@@ -16,8 +16,10 @@
 #include "cli/replay_file.h"
 #include "cli/signals.h"
 #include "output/display.h"
+#include "output/export.h"
 #include "output/replay_runs.h"
 #include "output/table.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 #include "search/strategies.h"
 #include "tune/recording.h"
@@ -214,7 +216,7 @@ class Replaying {
     filter.sweep_id = summary.sweep_id;
     const Database& rows = keeps_rows_ ? database_ : file_.rows();
     RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
-    write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, stdout_style()});
+    write_view(out, rankings_view(rank_rows(ranked), rows, {view_.limit}), view_.format, stdout_style());
   }
 
   void report(const SweepSummary& summary, const Replay& replay) const {

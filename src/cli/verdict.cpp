@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "output/display.h"
-#include "output/export.h"
+#include "output/fields.h"
 #include "output/varying_parameters.h"
 #include "tune/row.h"
 

@@ -1,24 +1,18 @@
-#include "output/applied_portfolios.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
 #include "output/display.h"
-#include "output/export.h"
-#include "output/portfolio.h"
-#include "output/rankings.h"
+#include "output/views.h"
 #include "rank/portfolio.h"
 
 namespace tiletune {
@@ -63,18 +57,29 @@ std::string quantiles_text(const RegretSummary& summary) {
                      regret_text(summary.percentile_90), regret_text(summary.maximum));
 }
 
-TextTable problems_table(const AppliedPortfolio& applied) {
-  TextTable table;
-  table.add_column("problem", Align::left);
-  for (const char* name : {"best_us", "configurations", "kernel", "regret_percent", "least_regret_percent"})
-    table.add_column(name, Align::right);
-  table.add_column("result", Align::left);
-  for (const AppliedProblem& problem : applied.problems)
-    table.add_row({printable(problem.label), three_digits(problem.best_us),
-                   std::to_string(problem.configurations),
-                   problem.kernel ? std::to_string(*problem.kernel + 1) : "-", regret_text(problem.regret),
-                   regret_text(problem.least_regret), result_text(problem)});
-  return table;
+std::vector<ViewColumn> applied_columns() {
+  return {{"problem"},
+          {"best_us", CellType::real},
+          {"configurations", CellType::integer},
+          {"kernel", CellType::integer, ColumnOf::people},
+          {"kernel", CellType::integer, ColumnOf::programs},
+          {"template", CellType::text, ColumnOf::csv},
+          {"parameters", CellType::text, ColumnOf::csv},
+          {"regret_percent", CellType::real, ColumnOf::all, percent_text},
+          {"least_regret_percent", CellType::real, ColumnOf::all, percent_text},
+          {"result"}};
+}
+
+ViewRows problem_rows(const AppliedPortfolio& applied) {
+  return [&applied](const auto& visit) {
+    for (const AppliedProblem& problem : applied.problems) {
+      const auto& place = problem.kernel;
+      const Trial kernel = place ? applied.portfolio.kernels[*place] : Trial();
+      visit({problem.label, problem.best_us, count_cell(problem.configurations),
+             place ? count_cell(*place + 1) : Cell(), count_cell(place), kernel.template_name,
+             kernel.parameters, 100 * problem.regret, 100 * problem.least_regret, result_text(problem)});
+    }
+  };
 }
 
 TextTable kernels_table(const AppliedPortfolio& applied) {
@@ -126,26 +131,6 @@ std::string without_text(const Comparable& what) {
                      printable(what.conditions));
 }
 
-void write_tables(std::ostream& out, const std::vector<AppliedPortfolio>& all,
-                  const std::vector<Comparable>& without, bool markdown, const TextStyle& style) {
-  bool first = true;
-  for (const AppliedPortfolio& applied : all) {
-    if (!std::exchange(first, false)) out << '\n';
-    const Comparable& what = applied.what;
-    write_section(out,
-                  heading(fmt::format("{} on {}", counted(applied.portfolio.kernels.size(), "kernel"),
-                                      counted(applied.problems.size(), "problem")),
-                          what.gpu, what.source, what.conditions),
-                  source_banner(what.source, what.gpu), problems_table(applied), markdown, style);
-    out << '\n';
-    write_table(out, kernels_table(applied), markdown, style);
-    write_lines(out, lines_of(applied), markdown, style.width);
-  }
-  std::vector<std::string> lines;
-  for (const Comparable& what : without) lines.push_back(without_text(what));
-  if (!lines.empty()) write_lines(out, lines, markdown, style.width);
-}
-
 Json summary_json(const RegretSummary& summary) {
   const auto value = [&](double regret) { return summary.problems == 0 ? Json() : regret_json(regret); };
   return {{"median_regret_percent", value(summary.median)},
@@ -156,12 +141,15 @@ Json summary_json(const RegretSummary& summary) {
           {"not_judged", summary.unmeasured}};
 }
 
-Json set_json(const Comparable& what) {
-  return {{"gpu", what.gpu}, {"source", name(what.source)}, {"conditions", what.conditions}};
+ViewPage page_of(const AppliedPortfolio& applied, const std::vector<Comparable>& without) {
+  ViewPage page{{table_of(applied_columns(), problem_rows(applied)), kernels_table(applied)},
+                lines_of(applied)};
+  for (const Comparable& what : without) page.lines.push_back(without_text(what));
+  return page;
 }
 
 Json json_of(const AppliedPortfolio& applied) {
-  Json json = set_json(applied.what);
+  Json json = ViewSection("", applied.what).facts;
   json["chosen_on"] = {{"gpu", applied.portfolio.gpu}, {"source", name(applied.portfolio.source)}};
   json["dimensions"] = applied.portfolio.dimensions;
   json["kernels"] = Json::array();
@@ -173,45 +161,33 @@ Json json_of(const AppliedPortfolio& applied) {
   json["with_the_chosen_kernel"] = summary_json(regrets.chosen);
   json["with_the_best_kernel"] = summary_json(regrets.least);
   json["problems"] = Json::array();
-  for (const AppliedProblem& problem : applied.problems)
-    json["problems"].push_back({{"problem", problem.label},
-                                {"best_us", problem.best_us},
-                                {"configurations", problem.configurations},
-                                {"kernel", problem.kernel ? Json(*problem.kernel) : Json()},
-                                {"regret_percent", regret_json(problem.regret)},
-                                {"least_regret_percent", regret_json(problem.least_regret)},
-                                {"result", result_text(problem)}});
+  problem_rows(applied)(
+      [&](const ViewRow& row) { json["problems"].push_back(json_of(applied_columns(), row)); });
   return json;
-}
-
-void write_csv(std::ostream& out, const std::vector<AppliedPortfolio>& all) {
-  write_csv_record(out, {"gpu", "source", "conditions", "problem", "best_us", "configurations", "kernel",
-                         "template", "parameters", "regret_percent", "least_regret_percent", "result"});
-  const auto exact = [](double regret) {
-    return std::isfinite(regret) ? fmt::format("{}", 100 * regret) : std::string();
-  };
-  for (const AppliedPortfolio& applied : all) {
-    for (const AppliedProblem& problem : applied.problems) {
-      const Trial kernel = problem.kernel ? applied.portfolio.kernels[*problem.kernel] : Trial();
-      write_csv_record(
-          out, {applied.what.gpu, std::string(name(applied.what.source)), applied.what.conditions,
-                problem.label, fmt::format("{}", problem.best_us), std::to_string(problem.configurations),
-                problem.kernel ? std::to_string(*problem.kernel) : "", kernel.template_name,
-                kernel.parameters, exact(problem.regret), exact(problem.least_regret), result_text(problem)});
-    }
-  }
 }
 
 }  // namespace
 
-void write_applied(std::ostream& out, const std::vector<AppliedPortfolio>& applied,
-                   const std::vector<Comparable>& without, Format format, const TextStyle& style) {
-  if (format == Format::csv) return write_csv(out, applied);
-  if (format != Format::json) return write_tables(out, applied, without, format == Format::markdown, style);
-  Json document{{"tiletune", kVersion}, {"applied", Json::array()}, {"without_portfolio", Json::array()}};
-  for (const AppliedPortfolio& one : applied) document["applied"].push_back(json_of(one));
-  for (const Comparable& what : without) document["without_portfolio"].push_back(set_json(what));
-  out << json_text(document, 2) << '\n';
+ViewDocument applied_view(const std::vector<AppliedPortfolio>& applied,
+                          const std::vector<Comparable>& without) {
+  ViewDocument view{"applied", "problems", applied_columns(), {"gpu", "source", "conditions"}};
+  view.json = [&] {
+    Json document{{"tiletune", kVersion}, {"applied", Json::array()}, {"without_portfolio", Json::array()}};
+    for (const AppliedPortfolio& one : applied) document["applied"].push_back(json_of(one));
+    for (const Comparable& what : without)
+      document["without_portfolio"].push_back(ViewSection("", what).facts);
+    return document;
+  };
+  add_sections(view, std::span(applied), [&](const AppliedPortfolio& one) {
+    const std::string title = fmt::format("{} on {}", counted(one.portfolio.kernels.size(), "kernel"),
+                                          counted(one.problems.size(), "problem"));
+    ViewSection section(title, one.what);
+    const bool is_last = &one == &applied.back();
+    section.page = [&, is_last] { return page_of(one, is_last ? without : std::vector<Comparable>()); };
+    section.rows = problem_rows(one);
+    return section;
+  });
+  return view;
 }
 
 }  // namespace tiletune

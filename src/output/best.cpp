@@ -17,6 +17,7 @@
 #include "output/export_formats.h"
 #include "output/header.h"
 #include "output/portfolio.h"
+#include "output/view.h"
 #include "store/columns.h"
 
 namespace tiletune {

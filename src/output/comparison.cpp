@@ -10,8 +10,8 @@
 #include "output/comparison_lines.h"
 #include "output/display.h"
 #include "output/group_table.h"
-#include "output/rankings.h"
 #include "output/varying_parameters.h"
+#include "output/view.h"
 
 namespace tiletune {
 

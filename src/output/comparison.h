@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "output/export.h"
 #include "output/table.h"
+#include "output/view.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
 

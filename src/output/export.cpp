@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "output/cell_text.h"
 #include "output/export_formats.h"
 #include "output/json_stream.h"
@@ -18,13 +15,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{
-    {"table", Format::table},
-    {"json", Format::json},
-    {"csv", Format::csv},
-    {"markdown", Format::markdown},
-}};
-
 nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const CalibrationColumn& column : calibration_columns())
@@ -33,31 +23,6 @@ nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
 }
 
 }  // namespace
-
-Format format_from_name(const std::string& name, std::initializer_list<Format> formats) {
-  std::vector<std::string> known;
-  for (const auto& [text, format] : kFormats) {
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
-    if (name == text) return format;
-    known.emplace_back(text);
-  }
-  throw UserError(fmt::format("there is no output format '{}'", name),
-                  fmt::format("Use one of {}.", join(known, ", ")));
-}
-
-std::string source_banner(Source source, const std::string& gpu) {
-  switch (source) {
-    case Source::measured:
-      return "";
-    case Source::predicted:
-      return fmt::format("predicted by the static model for {}; nothing was timed", gpu);
-    case Source::replayed:
-      return fmt::format("replayed from times recorded on {}; no kernel was timed", gpu);
-    case Source::imported:
-      return fmt::format("imported times of {}; they were not measured by this tiletune", gpu);
-  }
-  return "";
-}
 
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/rankings.h"
 #include "output/varying_parameters.h"
 
 namespace tiletune {

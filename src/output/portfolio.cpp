@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "output/export.h"
+#include "output/fields.h"
 #include "output/size_check.h"
 #include "store/columns.h"
 
@@ -85,9 +85,11 @@ Json terms_json(const TimeModel& model, const std::vector<std::string>& dimensio
 
 }  // namespace
 
-std::string regret_text(double regret) {
-  return std::isfinite(regret) ? fmt::format("{:.2f}", 100 * regret) : "-";
+std::string percent_text(double percent) {
+  return std::isfinite(percent) ? fmt::format("{:.2f}", percent) : "-";
 }
+
+std::string regret_text(double regret) { return percent_text(100 * regret); }
 
 Json regret_json(double regret) { return std::isfinite(regret) ? Json(100 * regret) : Json(); }
 

@@ -14,7 +14,9 @@
 
 namespace tiletune {
 
-/// "0.53", in percent; "-" or null for what is not a finite number.
+/// "0.53"; "-" for what is not a finite number.
+std::string percent_text(double percent);
+/// The same of a regret; in percent, null for what is not a finite number.
 std::string regret_text(double regret);
 nlohmann::ordered_json regret_json(double regret);
 

@@ -1,22 +1,17 @@
-#include "output/portfolios.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
 #include "output/display.h"
-#include "output/rankings.h"
-#include "output/table.h"
+#include "output/views.h"
 
 namespace tiletune {
 
@@ -95,20 +90,35 @@ TextTable kernels_table(const RecordedPortfolio& recorded, const std::vector<Tri
   return chosen_kernels_table(kernels, choices);
 }
 
-TextTable problems_table(const RecordedPortfolio& recorded) {
-  const PortfolioTable& problems = recorded.group.table;
-  const std::vector<double>& validated = recorded.portfolio.validation.regrets;
-  const std::vector<double> regrets = best_regrets(problems, recorded.portfolio.kernels);
-  TextTable table;
-  table.add_column("problem", Align::left);
-  for (const char* name : {"best_us", "kernel", "regret_percent", "regret_percent_untuned"})
-    table.add_column(name, Align::right);
-  for (std::size_t i = 0; i < problems.problems.size(); ++i) {
-    const auto kernel = recorded.portfolio.best_on(i);
-    table.add_row({printable(problems.problems[i].label), three_digits(problems.problems[i].best_us),
-                   kernel ? std::to_string(*kernel + 1) : "-", regret_text(regrets[i]),
-                   validated.empty() ? "-" : regret_text(validated[i])});
-  }
+std::vector<ViewColumn> portfolio_columns() {
+  return {{"problem"},
+          {"best_us", CellType::real},
+          {"kernel", CellType::integer, ColumnOf::people},
+          {"kernel", CellType::integer, ColumnOf::programs},
+          {"template", CellType::text, ColumnOf::csv},
+          {"parameters", CellType::text, ColumnOf::csv},
+          {"regret_percent", CellType::real, ColumnOf::all, percent_text},
+          {"regret_percent_untuned", CellType::real, ColumnOf::all, percent_text}};
+}
+
+ViewRows problem_rows(const RecordedPortfolio& recorded, const Database& database) {
+  return [&](const auto& visit) {
+    const std::vector<Trial> kernels = kernels_of(recorded, database);
+    const std::vector<double>& validated = recorded.portfolio.validation.regrets;
+    const std::vector<double> regrets = best_regrets(recorded.group.table, recorded.portfolio.kernels);
+    for (std::size_t i = 0; i < regrets.size(); ++i) {
+      const PortfolioProblem& problem = recorded.group.table.problems[i];
+      const auto place = recorded.portfolio.best_on(i);
+      const Trial kernel = place ? kernels[*place] : Trial();
+      visit({problem.label, problem.best_us, place ? count_cell(*place + 1) : Cell(), count_cell(place),
+             kernel.template_name, kernel.parameters, 100 * regrets[i],
+             validated.empty() ? Cell() : Cell(100 * validated[i])});
+    }
+  };
+}
+
+TextTable problems_table(const RecordedPortfolio& recorded, const Database& database) {
+  TextTable table = table_of(portfolio_columns(), problem_rows(recorded, database));
   table.hide_empty_columns();
   return table;
 }
@@ -145,35 +155,15 @@ std::vector<std::string> gap_lines(const RecordedPortfolio& recorded) {
   return lines;
 }
 
-void write_tables(std::ostream& out, const std::vector<RecordedPortfolio>& portfolios,
-                  const Database& database, bool markdown, const TextStyle& style) {
-  bool first = true;
-  for (const RecordedPortfolio& recorded : portfolios) {
-    if (!std::exchange(first, false)) out << '\n';
-    const Comparable& what = recorded.group.what;
-    const auto title = [&](const std::string& text) {
-      return heading(text, what.gpu, what.source, what.conditions);
-    };
-    const std::size_t problems = recorded.group.table.problems.size();
-    write_section(out, title(fmt::format("kernels for {}", counted(problems, "problem"))),
-                  source_banner(what.source, what.gpu), curve_table(recorded), markdown, style);
-    out << '\n';
-    const std::vector<Trial> kernels = kernels_of(recorded, database);
-    write_table(out, kernels_table(recorded, kernels), markdown, style);
-    out << '\n';
-    std::vector<std::string> times = time_lines(recorded, kernels);
-    if (markdown) times.insert(times.begin(), "```");
-    if (markdown) times.emplace_back("```");
-    for (const std::string& line : times) out << line << '\n';
-    out << '\n';
-    write_table(out, problems_table(recorded), markdown, style);
-    std::vector<std::string> lines{
-        "the best of the kernels, " +
-        summary_text(summarise_regrets(best_regrets(recorded.group.table, recorded.portfolio.kernels)))};
-    lines.push_back(validation_text(recorded.portfolio.validation));
-    for (std::string& line : gap_lines(recorded)) lines.push_back(std::move(line));
-    write_lines(out, lines, markdown, style.width);
-  }
+ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
+  const std::vector<Trial> kernels = kernels_of(recorded, database);
+  ViewPage page{{curve_table(recorded), kernels_table(recorded, kernels), time_lines(recorded, kernels),
+                 problems_table(recorded, database)}};
+  const std::vector<double> regrets = best_regrets(recorded.group.table, recorded.portfolio.kernels);
+  page.lines = {"the best of the kernels, " + summary_text(summarise_regrets(regrets)),
+                validation_text(recorded.portfolio.validation)};
+  for (std::string& line : gap_lines(recorded)) page.lines.push_back(std::move(line));
+  return page;
 }
 
 Json summary_json(const std::vector<double>& regrets) {
@@ -186,7 +176,8 @@ Json summary_json(const std::vector<double>& regrets) {
           {"unmeasured", summary.unmeasured}};
 }
 
-Json json_of(const RecordedPortfolio& recorded, const Database& database) {
+/// All but the problems.
+Json facts_of(const RecordedPortfolio& recorded, const Database& database) {
   const PortfolioTable& table = recorded.group.table;
   std::vector<std::size_t> places(recorded.portfolio.kernels.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -211,66 +202,22 @@ Json json_of(const RecordedPortfolio& recorded, const Database& database) {
   const CrossValidation& validation = recorded.portfolio.validation;
   json["untuned"] = validation.folds == 0 ? Json() : summary_json(validation.regrets);
   if (validation.folds > 0) json["untuned"]["folds"] = validation.folds;
-  json["problems"] = Json::array();
-  const std::vector<double> regrets = best_regrets(table, recorded.portfolio.kernels);
-  for (std::size_t i = 0; i < table.problems.size(); ++i) {
-    const auto kernel = recorded.portfolio.best_on(i);
-    json["problems"].push_back(
-        {{"problem", table.problems[i].label},
-         {"best_us", table.problems[i].best_us},
-         {"kernel", kernel ? Json(*kernel) : Json()},
-         {"regret_percent", regret_json(regrets[i])},
-         {"regret_percent_untuned", validation.folds == 0 ? Json() : regret_json(validation.regrets[i])}});
-  }
   return json;
-}
-
-void write_json(std::ostream& out, const std::vector<RecordedPortfolio>& portfolios,
-                const Database& database) {
-  Json document{{"tiletune", kVersion}, {"portfolios", Json::array()}};
-  for (const RecordedPortfolio& recorded : portfolios)
-    document["portfolios"].push_back(json_of(recorded, database));
-  out << json_text(document, 2) << '\n';
-}
-
-void write_csv(std::ostream& out, const std::vector<RecordedPortfolio>& portfolios,
-               const Database& database) {
-  write_csv_record(out, {"gpu", "source", "conditions", "problem", "best_us", "kernel", "template",
-                         "parameters", "regret_percent", "regret_percent_untuned"});
-  const auto exact = [](double regret) {
-    return std::isfinite(regret) ? fmt::format("{}", 100 * regret) : std::string();
-  };
-  for (const RecordedPortfolio& recorded : portfolios) {
-    const Comparable& what = recorded.group.what;
-    const std::vector<Trial> kernels = kernels_of(recorded, database);
-    const std::vector<double>& validated = recorded.portfolio.validation.regrets;
-    const std::vector<double> regrets = best_regrets(recorded.group.table, recorded.portfolio.kernels);
-    for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i) {
-      const PortfolioProblem& problem = recorded.group.table.problems[i];
-      const auto place = recorded.portfolio.best_on(i);
-      const Trial* kernel = place ? &kernels[*place] : nullptr;
-      write_csv_record(
-          out, {what.gpu, std::string(name(what.source)), what.conditions, problem.label,
-                fmt::format("{}", problem.best_us), kernel != nullptr ? std::to_string(*place) : "",
-                kernel != nullptr ? kernel->template_name : "", kernel != nullptr ? kernel->parameters : "",
-                exact(regrets[i]), validated.empty() ? "" : exact(validated[i])});
-    }
-  }
 }
 
 }  // namespace
 
-void write_portfolios(std::ostream& out, const std::vector<RecordedPortfolio>& portfolios,
-                      const Database& database, Format format, const TextStyle& style) {
-  switch (format) {
-    case Format::table:
-    case Format::markdown:
-      return write_tables(out, portfolios, database, format == Format::markdown, style);
-    case Format::json:
-      return write_json(out, portfolios, database);
-    case Format::csv:
-      return write_csv(out, portfolios, database);
-  }
+ViewDocument portfolios_view(const std::vector<RecordedPortfolio>& portfolios, const Database& database) {
+  ViewDocument view{"portfolios", "problems", portfolio_columns(), {"gpu", "source", "conditions"}};
+  add_sections(view, std::span(portfolios), [&database](const RecordedPortfolio& recorded) {
+    const std::size_t problems = recorded.group.table.problems.size();
+    ViewSection section(fmt::format("kernels for {}", counted(problems, "problem")), recorded.group.what);
+    section.add_facts = [&](Json& facts) { facts.update(facts_of(recorded, database)); };
+    section.page = [&] { return page_of(recorded, database); };
+    section.rows = problem_rows(recorded, database);
+    return section;
+  });
+  return view;
 }
 
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "output/display.h"
-#include "output/export.h"
+#include "output/fields.h"
 #include "output/report_sections.h"
 
 namespace tiletune {

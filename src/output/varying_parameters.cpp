@@ -4,7 +4,7 @@
 
 #include "output/cell_text.h"
 #include "output/display.h"
-#include "output/export.h"
+#include "output/fields.h"
 
 namespace tiletune {
 

@@ -11,6 +11,7 @@
 #include "output/report/group_data.h"
 #include "output/report/report.h"
 #include "output/report/survey.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 
 namespace tiletune {

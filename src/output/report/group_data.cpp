@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "output/cell_text.h"
-#include "output/export.h"
+#include "output/fields.h"
 #include "output/group_facts.h"
 #include "output/report/column_data.h"
+#include "output/view.h"
 #include "store/columns.h"
 #include "tune/roofline.h"
 
