@@ -17,7 +17,7 @@
 #include "cli/signals.h"
 #include "output/display.h"
 #include "output/export.h"
-#include "output/replay_runs.h"
+#include "output/replay.h"
 #include "output/table.h"
 #include "output/views.h"
 #include "rank/ranking.h"

@@ -5,9 +5,9 @@
 #include "output/display.h"
 #include "output/distribution.h"
 #include "output/export.h"
-#include "output/view.h"
 #include "output/fields.h"
 #include "output/report_sections.h"
+#include "output/view.h"
 
 namespace tiletune {
 
