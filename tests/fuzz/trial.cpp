@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "output/export.h"
-#include "output/export_formats.h"
 #include "output/views.h"
 #include "rank/ranking.h"
 #include "store/cells.h"

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/export_formats.h"
 #include "output/views.h"
 #include "sample_ranking.h"
 

@@ -9,7 +9,7 @@
 #include <ostream>
 #include <streambuf>
 
-#include "output/export_formats.h"
+#include "output/export.h"
 #include "output/views.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
