@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "output/display.h"
 #include "output/fields.h"
-#include "output/varying_parameters.h"
+#include "output/group_table.h"
 #include "tune/row.h"
 
 namespace tiletune {

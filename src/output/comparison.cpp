@@ -10,7 +10,6 @@
 #include "output/comparison_lines.h"
 #include "output/display.h"
 #include "output/group_table.h"
-#include "output/varying_parameters.h"
 #include "output/view.h"
 
 namespace tiletune {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "output/export.h"
 #include "output/group_table.h"
-#include "output/varying_parameters.h"
 #include "output/views.h"
 
 namespace tiletune {
