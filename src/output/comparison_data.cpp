@@ -6,8 +6,8 @@
 
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
 #include "output/json_stream.h"
+#include "output/view.h"
 
 namespace tiletune {
 

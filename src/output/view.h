@@ -122,4 +122,8 @@ void write_title(std::ostream& out, const std::string& title, bool markdown, std
 void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown,
                  std::size_t width = kAnyWidth);
 
+/// One record by RFC 4180: quoted where it needs to be, ended by CR LF. Text that a spreadsheet would run as
+/// a formula gets an apostrophe in front; control characters become '?'.
+void write_csv_record(std::ostream& out, const std::vector<std::string>& values);
+
 }  // namespace tiletune
