@@ -212,7 +212,6 @@ void write_report(std::ostream& out, const ConfigurationReport& report) {
 
 Json report_json(const ConfigurationReport& report) {
   const Trial& kernel = report.kernel;
-  const auto count = waves(report);
   Json baselines = Json::array();
   for (const Trial& baseline : report.baselines) {
     Json row = to_json(baseline, true);
@@ -221,10 +220,9 @@ Json report_json(const ConfigurationReport& report) {
         compares ? Json(100 * *baseline.median_us / *kernel.median_us) : Json(nullptr);
     baselines.push_back(std::move(row));
   }
-  const auto verified = verified_of(kernel);
   return {{"configuration", to_json(kernel, true)},
-          {"verified", verified ? Json(*verified) : Json(nullptr)},
-          {"waves", count ? Json(*count) : Json(nullptr)},
+          {"verified", or_null(verified_of(kernel))},
+          {"waves", or_null(waves(report))},
           {"flops", report.flops},
           {"bytes", report.bytes},
           {"error_bound", report.error_bound},

@@ -59,8 +59,7 @@ void add_rungs(Json& facts, const Ladder& ladder, const Database& database) {
     object["speedup_over_first"] = rung.speedup_over_first;
     object["speedup_over_previous"] = rung.speedup_over_previous;
     const Trial trial = database.row(rung.id);
-    const auto verified = verified_of(trial);
-    object["verified"] = verified ? Json(*verified) : Json();
+    object["verified"] = or_null(verified_of(trial));
     object.update(to_json(trial));
   }
 }

@@ -23,11 +23,6 @@ using Json = nlohmann::ordered_json;
 /// The version of the document.
 constexpr int kReplayFormat = 1;
 
-template <typename Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json();
-}
-
 std::string problem_text(const ReplayedProblem& problem) {
   std::string text = printable(problem.problem) + ": ";
   if (problem.curve.empty()) return text + "nothing that ran was found";
@@ -50,14 +45,19 @@ Json step_json(const ReplayStep& step, const ReplayedProblem& problem) {
   return json;
 }
 
+void add_found(Json& json, const ReplayedProblem& problem) {
+  const bool found = !problem.curve.empty();
+  json["best_found_us"] = found ? Json(problem.curve.back().best_us) : Json();
+  json["percent_of_best"] = or_null(percent_of_best(problem));
+  json["found_after_evaluations"] = found ? Json(problem.curve.back().evaluation) : Json();
+  json["found_after_simulated_s"] = found ? Json(problem.curve.back().simulated_s) : Json();
+  json["evaluations"] = problem.evaluations;
+}
+
 Json problem_json(const ReplayedProblem& problem) {
   Json json{{"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}};
   json["best_recorded_us"] = or_null(problem.best_recorded_us);
-  json["best_found_us"] = problem.curve.empty() ? Json() : Json(problem.curve.back().best_us);
-  json["percent_of_best"] = or_null(percent_of_best(problem));
-  json["found_after_evaluations"] = problem.curve.empty() ? Json() : Json(problem.curve.back().evaluation);
-  json["found_after_simulated_s"] = problem.curve.empty() ? Json() : Json(problem.curve.back().simulated_s);
-  json["evaluations"] = problem.evaluations;
+  add_found(json, problem);
   json["not_recorded"] = problem.not_recorded;
   json["simulated_s"] = problem.simulated_s;
   json["curve"] = Json::array();
@@ -167,13 +167,8 @@ TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
 }
 
 Json run_json(const Replay& run, const ReplayedProblem& problem) {
-  const bool found = !problem.curve.empty();
   Json json{{"seed", run.seed}};
-  json["best_found_us"] = found ? Json(problem.curve.back().best_us) : Json();
-  json["percent_of_best"] = or_null(percent_of_best(problem));
-  json["found_after_evaluations"] = found ? Json(problem.curve.back().evaluation) : Json();
-  json["found_after_simulated_s"] = found ? Json(problem.curve.back().simulated_s) : Json();
-  json["evaluations"] = problem.evaluations;
+  add_found(json, problem);
   json["simulated_s"] = problem.simulated_s;
   json["curve"] = Json::array();
   for (const ReplayStep& step : problem.curve) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "output/cell_text.h"
 #include "output/export.h"
 #include "output/group_table.h"
 #include "output/views.h"
@@ -119,11 +120,6 @@ ViewPage page_of(const Winners& winners) {
   return {{winners_table(winners, parameters)}, lines_under(winners, parameters)};
 }
 
-Json json_of_verified(const Trial& trial) {
-  const auto verified = verified_of(trial);
-  return verified ? Json(*verified) : Json();
-}
-
 Json tied_json(const std::vector<RankedRow>& tied, const Database& database) {
   Json list = Json::array();
   for (const RankedRow& row : tied) {
@@ -139,13 +135,12 @@ Json tied_json(const std::vector<RankedRow>& tied, const Database& database) {
 
 void add_facts(Json& facts, const Winners& winners, const Database& database) {
   std::size_t with_baseline = 0;
-  const auto mean = mean_percent_of_baseline(winners, with_baseline);
-  facts["geometric_mean_percent_of_baseline"] = mean ? Json(*mean) : Json();
+  facts["geometric_mean_percent_of_baseline"] = or_null(mean_percent_of_baseline(winners, with_baseline));
   facts["problems_with_baseline"] = with_baseline;
   facts["best"] = Json::array();
   for (const Winner& winner : winners.of_problems) {
     Json best = to_json(winner.trial);
-    best["verified"] = json_of_verified(winner.trial);
+    best["verified"] = or_null(verified_of(winner.trial));
     best["tied_with"] = tied_json(winner.tied, database);
     facts["best"].push_back(std::move(best));
   }
