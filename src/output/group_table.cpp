@@ -82,10 +82,6 @@ std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) 
   return columns;
 }
 
-void emphasise(TextTable& table, const RankedTrial& row) {
-  if (row.rank <= 1) table.emphasise_last_row();
-}
-
 }  // namespace
 
 void Throughput::add(const Trial& trial) {
@@ -117,7 +113,7 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
     cells.reserve(columns.size());
     for (const StandardColumn& column : columns) cells.push_back(column.text(row));
     group.table.add_row(std::move(cells));
-    emphasise(group.table, row);
+    if (row.rank <= 1) group.table.emphasise_last_row();
   }
   group.table.hide_empty_columns();
   group.legend = shown.parameters.legend();
@@ -154,28 +150,12 @@ int drop_order(std::string_view column, std::span<const std::string_view> droppe
   return place == dropped.end() ? 0 : static_cast<int>(place - dropped.begin()) + 1;
 }
 
-TextTable table_of(const std::vector<Field>& fields, std::span<const std::string_view> dropped) {
-  TextTable table;
-  for (const Field& field : fields)
-    table.add_column(field.name, field.is_number() ? Align::right : Align::left,
-                     drop_order(field.name, dropped));
-  return table;
-}
-
 TextTable table_of_columns() {
   TextTable table;
   table.add_column("column", Align::left);
   table.add_column("meaning", Align::left);
   for (const Field& field : known_fields()) table.add_row({field.name, field.meaning});
   return table;
-}
-
-void add_row(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row) {
-  std::vector<std::string> cells;
-  cells.reserve(fields.size());
-  for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
-  table.add_row(std::move(cells));
-  emphasise(table, row);
 }
 
 namespace {

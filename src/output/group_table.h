@@ -47,10 +47,6 @@ std::span<const std::string_view> dropped_columns();
 /// The place of a column among these, from 1; 0: it is always shown.
 int drop_order(std::string_view column, std::span<const std::string_view> dropped = dropped_columns());
 
-/// Headed by the fields, without rows; a narrow terminal loses `dropped`, the first one first.
-TextTable table_of(const std::vector<Field>& fields, std::span<const std::string_view> dropped);
-void add_row(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row);
-
 /// Name and meaning of every column that --columns can name.
 TextTable table_of_columns();
 

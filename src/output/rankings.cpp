@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "output/cell_text.h"
 #include "output/group_facts.h"
 #include "output/group_table.h"
 #include "output/views.h"
@@ -18,16 +19,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A narrow terminal loses the last columns first, and never the first, which says which row it is.
 GroupTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
                         const std::vector<Field>& fields) {
-  // The first one says which row it is.
-  std::vector<std::string_view> dropped;
-  for (auto field = fields.rbegin(); std::next(field) != fields.rend(); ++field)
-    dropped.push_back(field->name);
-  GroupTable shown{table_of(fields, dropped), {}};
+  GroupTable shown;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    shown.table.add_column(fields[i].name, fields[i].is_number() ? Align::right : Align::left,
+                           i == 0 ? 0 : static_cast<int>(fields.size() - i));
   for (const RankedRow& place : rows) {
     const RankedTrial row = read_row(database, place);
-    add_row(shown.table, fields, row);
+    std::vector<std::string> cells;
+    for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
+    shown.table.add_row(std::move(cells));
+    if (row.rank <= 1) shown.table.emphasise_last_row();
     shown.unverified += is_unverified(row.trial) ? 1 : 0;
   }
   return shown;
