@@ -33,7 +33,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kRemedy = "Write it with 'tiletune export --best --portfolio N -o best.json'.";
-/// Of a kernel's time, in a file that somebody else made.
+/// Bounds the terms of a kernel's time in a file that somebody else made.
 constexpr std::size_t kMostTerms = 1000;
 
 JsonNode member(const JsonNode& node, const std::string& key, const std::string& expected) {
@@ -202,7 +202,7 @@ AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGrou
   return all;
 }
 
-/// Of one GPU and source rather than of another.
+/// Prefers one of the same GPU and source.
 const ExportedPortfolio* portfolio_for(const std::vector<ExportedPortfolio>& portfolios,
                                        const PortfolioGroup& group) {
   const ExportedPortfolio* best = nullptr;
@@ -302,7 +302,7 @@ struct Regrets {
   RegretSummary least;  ///< of the portfolio's best kernel
 };
 
-/// Those that were not judged count as unmeasured.
+/// Problems that were not judged count as unmeasured.
 Regrets regrets_of(const AppliedPortfolio& applied) {
   std::vector<double> chosen;
   std::vector<double> least;

@@ -6,8 +6,6 @@
 #include <functional>
 
 #include "base/text.h"
-#include "output/comparison_data.h"
-#include "output/comparison_lines.h"
 #include "output/display.h"
 #include "output/group_table.h"
 #include "output/view.h"

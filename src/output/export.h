@@ -21,7 +21,7 @@ namespace tiletune {
 /// All columns of a row; nulls for what is absent, JSON columns as JSON, no raw samples unless asked.
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples = false);
 
-/// The same with the list of its sweeps: what `export` writes of a row that for_each_with_sweeps() gave.
+/// Adds the list of its sweeps to these: what `export` writes of a row that for_each_with_sweeps() gave.
 nlohmann::ordered_json exported_row(const Trial& trial, bool with_samples);
 
 /// Adds "sweeps" and "calibrations", which `export` writes beside the rows.

@@ -105,7 +105,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 
-/// Of sorted values, interpolated between neighbours.
+/// Interpolates between neighbours of the sorted values.
 std::optional<double> quantile_of_runs(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

@@ -27,7 +27,8 @@ struct ReplayQuartiles {
   std::optional<double> upper_us;
 };
 
-/// Of the problem of this number, wherever they change. `runs` differ in their seeds alone; there is one.
+/// The quartiles of the problem of this number, wherever they change. `runs` differ in their seeds alone;
+/// there is one.
 std::vector<ReplayQuartiles> quartiles_of(const std::vector<Replay>& runs, std::size_t problem);
 
 /// Per problem a table of the quartiles, after 1, 2, 5, 10 evaluations and so on.

@@ -42,7 +42,7 @@ ViewDocument rankings_view(const std::vector<RankingGroup>& groups, const Databa
 /// The steps of a config that asks for a ladder, in its order, or else its templates; none where it does not.
 /// They refer to the database.
 std::vector<LadderStep> ladder_steps(const std::string& config, const Database& database);
-/// Those of the first sweep whose config has some.
+/// The steps of the first sweep whose config has some.
 std::vector<LadderStep> ladder_steps(const Database& database);
 /// Ladders with template, parameters, time, tflops, both speed-ups (ratios), percent_of_baseline.
 ViewDocument ladders_view(const std::vector<Ladder>& ladders, const Database& database,

@@ -6,7 +6,6 @@
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/comparison.h"
-#include "output/comparison_lines.h"
 #include "output/export.h"
 #include "output/group_facts.h"
 #include "output/report/group_data.h"
