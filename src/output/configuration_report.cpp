@@ -179,20 +179,11 @@ Json distribution_json(const std::vector<double>& samples) {
   return {{"lower_quartile_us", middle.lower}, {"upper_quartile_us", middle.upper}, {"histogram", bins}};
 }
 
+/// What was measured, without what it was measured of.
 Json calibration_json(const CalibrationRecord& record) {
-  return {{"recorded_at", record.recorded_at},
-          {"ffma_tflops", record.ffma_tflops},
-          {"tensor_f16_tflops", record.tensor_f16_tflops},
-          {"tensor_bf16_tflops", record.tensor_bf16_tflops},
-          {"tensor_tf32_tflops", record.tensor_tf32_tflops},
-          {"tensor_fp8_tflops", record.tensor_fp8_tflops},
-          {"tensor_i8_tflops", record.tensor_i8_tflops},
-          {"copy_gbs", record.copy_gbs},
-          {"read_gbs", record.read_gbs},
-          {"shared_gbs", record.shared_gbs},
-          {"event_floor_us", record.event_floor_us},
-          {"empty_kernel_us", record.empty_kernel_us},
-          {"empty_kernel_batch_us", record.empty_kernel_batch_us}};
+  Json json = to_json(record);
+  for (const char* name : {"gpu", "gpu_uuid", "driver_version"}) json.erase(name);
+  return json;
 }
 
 }  // namespace

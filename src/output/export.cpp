@@ -16,17 +16,6 @@
 
 namespace tiletune {
 
-namespace {
-
-nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const CalibrationColumn& column : calibration_columns())
-    std::visit([&](auto member) { object[column.name] = calibration.*member; }, column.member);
-  return object;
-}
-
-}  // namespace
-
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const Column& column : trial_columns()) {
@@ -54,6 +43,13 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
   nlohmann::ordered_json object{{"id", sweep.id}};
   for (const SweepColumn& column : sweep_columns()) object[column.name] = sweep.*column.member;
   if (sweep.finished_at.empty()) object["finished_at"] = nullptr;
+  return object;
+}
+
+nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const CalibrationColumn& column : calibration_columns())
+    std::visit([&](auto member) { object[column.name] = calibration.*member; }, column.member);
   return object;
 }
 

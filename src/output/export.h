@@ -29,6 +29,7 @@ void add_records(nlohmann::ordered_json& object, const Database& database);
 
 /// What is recorded of a run of the sweep command; finished_at is null when it never ended.
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
+nlohmann::ordered_json to_json(const CalibrationRecord& calibration);
 
 /// Brings groups that differ in scalars or in the state of the L2 cache only into the order of their newest
 /// sweeps, the newest first: what a person has corrected comes before what it replaces. Groups of another
