@@ -26,31 +26,13 @@ std::string cost_line(const History& history) {
   return line;
 }
 
-using ByTemplate = std::map<std::string, Importance>;
 using OfProblem = ImportanceOfProblems::value_type;
-
-Json json_of(const ByTemplate& by_template) {
-  Json list = Json::array();
-  for (const auto& [name, importance] : by_template) {
-    Json parameters = Json::array();
-    for (const ParameterImportance& share : importance.shares())
-      parameters.push_back({{"parameter", share.name},
-                            {"share", share.share},
-                            {"values", share.values},
-                            {"best", share.best},
-                            {"worst_to_best", share.worst_to_best}});
-    if (!parameters.empty())
-      list.push_back(
-          {{"template", name}, {"rows", importance.rows()}, {"parameters", std::move(parameters)}});
-  }
-  return list;
-}
 
 Json json_of(const ImportanceOfProblems& importance) {
   Json document{{"tiletune", kVersion}, {"importance", Json::array()}};
   for (const auto& [what, by_template] : importance) {
     Json& facts = document["importance"].emplace_back(ViewSection(what).facts);
-    facts["templates"] = json_of(by_template);
+    facts["templates"] = importance_json(by_template, "parameters");
   }
   return document;
 }

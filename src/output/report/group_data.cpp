@@ -245,18 +245,11 @@ void add_rows(Json& data, const RankingGroup& group, const Database& database, c
 }
 
 Json importance_data(const std::map<std::string, Importance>& by_template) {
-  Json list = Json::array();
-  for (const auto& [name, importance] : by_template) {
-    Json shares = Json::array();
-    for (const ParameterImportance& share : importance.shares()) {
-      shares.push_back({{"parameter", share.name},
-                        {"share", rounded(share.share)},
-                        {"values", share.values},
-                        {"best", share.best},
-                        {"worst_to_best", rounded(share.worst_to_best)}});
+  Json list = importance_json(by_template, "shares");
+  for (Json& one : list) {
+    for (Json& share : one["shares"]) {
+      for (Json& value : share) value = rounded(value);
     }
-    if (!shares.empty())
-      list.push_back({{"template", name}, {"rows", importance.rows()}, {"shares", std::move(shares)}});
   }
   return list;
 }
