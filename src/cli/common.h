@@ -12,7 +12,7 @@
 #include "compile/pool.h"
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
-#include "output/export.h"
+#include "output/view.h"
 #include "spec/load.h"
 #include "spec/tune_spec.h"
 #include "store/database.h"

@@ -11,7 +11,6 @@
 #include "cli/gpus.h"
 #include "doctor/doctor.h"
 #include "output/display.h"
-#include "output/export.h"
 #include "output/table.h"
 
 namespace tiletune {

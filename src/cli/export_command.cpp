@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "output/export_formats.h"
+#include "output/export.h"
 #include "output/header.h"
 #include "rank/portfolio.h"
 

@@ -12,6 +12,7 @@
 #include "foreign/import.h"
 #include "foreign/row.h"
 #include "output/display.h"
+#include "output/export.h"
 #include "output/progress.h"
 
 namespace tiletune {

@@ -7,9 +7,8 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fill_config.h"
-#include "output/applied_portfolios.h"
-#include "output/portfolios.h"
 #include "output/table.h"
+#include "output/views.h"
 #include "rank/portfolio.h"
 
 namespace tiletune {
@@ -36,8 +35,9 @@ int choose(const PortfolioCommand& options, const Database& database, const Tria
            Format format, const TextStyle& style) {
   const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
   catch_interrupts();
-  stream_output(options.output,
-                [&](std::ostream& out) { write_portfolios(out, portfolios, database, format, style); });
+  stream_output(options.output, [&](std::ostream& out) {
+    write_view(out, portfolios_view(portfolios, database), format, style);
+  });
   if (options.fill.empty()) return 0;
   return say(write_fill_configs(portfolios, database, options.fill, interrupted));
 }
@@ -50,7 +50,7 @@ int apply(const PortfolioCommand& options, const Database& database, const Trial
       apply_portfolios(read_exported_portfolios(options.apply), options.apply, database, filter, without);
   catch_interrupts();
   stream_output(options.output,
-                [&](std::ostream& out) { write_applied(out, applied, without, format, style); });
+                [&](std::ostream& out) { write_view(out, applied_view(applied, without), format, style); });
   if (options.fill.empty()) return 0;
   return say(write_fill_configs(applied, options.fill, interrupted));
 }

@@ -8,10 +8,11 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "output/export.h"
 #include "output/group_table.h"
-#include "output/histories.h"
 #include "output/report/survey.h"
 #include "output/table.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
@@ -54,9 +55,11 @@ TextStyle style_of(const RankOptions& options) {
 /// Rows with chosen outcomes, with their reasons, and with their times where they were timed.
 void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
                     const TrialFilter& filter, Format format) {
-  write_trials(out, database, filter, format,
-               {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
-               static_cast<std::size_t>(options.limit), style_of(options));
+  write_view(out,
+             trials_view(database, filter,
+                         {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
+                         static_cast<std::size_t>(options.limit)),
+             format, style_of(options));
 }
 
 void write_ranking(std::ostream& out, const RankOptions& options, const Database& database,
@@ -69,7 +72,7 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                                         [&](const LadderStep& step) { return step.template_name == other; });
       if (!is_known) steps.push_back({other, "", {}});
     }
-    return write_ladders(out, build_ladders(rows, steps), database, format, style_of(options));
+    return write_view(out, ladders_view(build_ladders(rows, steps), database), format, style_of(options));
   }
   auto groups = rank_rows(rows);
   if (groups.empty()) {
@@ -79,11 +82,12 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
   rows = RankingRows();
   if (options.best) {
     newest_first(groups, database);
-    return write_winners(out, groups, database, format, style_of(options));
+    return write_view(out, winners_view(groups, database), format, style_of(options));
   }
-  write_rankings(
-      out, groups, database, format,
-      {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, style_of(options)});
+  write_view(out,
+             rankings_view(groups, database,
+                           {static_cast<std::size_t>(options.limit), options.sort_by, options.columns}),
+             format, style_of(options));
 }
 
 /// What is listed instead of a ranking; null: a ranking.
@@ -97,14 +101,14 @@ const char* summary_of(const RankOptions& options) {
 void write_list(std::ostream& out, const RankOptions& options, const Database& database,
                 const TrialFilter& filter, Format format) {
   if (options.importance)
-    return write_importance(out, survey(database, filter).importance, format, style_of(options));
+    return write_view(out, importance_view(survey(database, filter).importance), format, style_of(options));
   if (!options.history) return write_ranking(out, options, database, filter, format);
   const std::vector<History> all = histories(database, filter);
   if (all.empty()) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
-  write_histories(out, all, database, format, style_of(options));
+  write_view(out, histories_view(all, database), format, style_of(options));
 }
 
 bool lists_failures(const RankOptions& options) {

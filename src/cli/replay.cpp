@@ -20,9 +20,11 @@
 #include "foreign/byte_stream.h"
 #include "foreign/import.h"
 #include "output/display.h"
+#include "output/export.h"
 #include "output/progress.h"
-#include "output/replay_runs.h"
+#include "output/replay.h"
 #include "output/table.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 #include "replay/recording.h"
 #include "replay/replay.h"
@@ -271,7 +273,7 @@ class Replaying {
     filter.sweep_id = summary.sweep_id;
     const Database& rows = keeps_rows_ ? database_ : file_.rows();
     RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
-    write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, stdout_style()});
+    write_view(out, rankings_view(rank_rows(ranked), rows, {view_.limit}), view_.format, stdout_style());
   }
 
   void report(const SweepSummary& summary, const Replay& replay) const {

@@ -11,8 +11,10 @@
 #include "cli/common.h"
 #include "cli/verdict.h"
 #include "output/display.h"
+#include "output/export.h"
 #include "output/failures.h"
 #include "output/table.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
@@ -249,9 +251,9 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
     if (spec.view == View::ladder) {
       auto ladders = build_ladders(rows, ladder_steps(spec.config_json, database));
       sort_by_problem(ladders, spec);
-      write_ladders(out, ladders, database, view.format, style, failures);
+      write_view(out, ladders_view(ladders, database, failures), view.format, style);
     } else {
-      write_rankings(out, groups, database, view.format, {view.limit, "", {}, style, failures});
+      write_view(out, rankings_view(groups, database, {view.limit, "", {}, failures}), view.format, style);
     }
     if (!table) return;
     for (const RankingGroup& group : groups) out << verdict(spec, group, database, is_whole(summary, group));

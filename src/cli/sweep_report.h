@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/gpus.h"
-#include "output/export.h"
+#include "output/view.h"
 #include "spec/tune_spec.h"
 #include "store/database.h"
 #include "tune/sweep.h"

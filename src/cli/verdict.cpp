@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "output/display.h"
-#include "output/export.h"
-#include "output/varying_parameters.h"
+#include "output/fields.h"
+#include "output/group_table.h"
 #include "tune/row.h"
 
 namespace tiletune {

@@ -14,9 +14,9 @@
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/export.h"
-#include "output/export_formats.h"
 #include "output/header.h"
 #include "output/portfolio.h"
+#include "output/view.h"
 #include "store/columns.h"
 
 namespace tiletune {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "store/columns.h"
@@ -19,6 +20,11 @@ std::string value_text(const nlohmann::ordered_json& value);
 nlohmann::ordered_json parsed_cell(const std::string& text);
 /// The same; null where it would be discarded.
 nlohmann::ordered_json parsed_or_null(const std::string& text);
+/// Null for none.
+template <typename Value>
+nlohmann::ordered_json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
 /// JSON columns as JSON (as a string where the text is none), samples as an array, null as null.
 nlohmann::ordered_json json_of(const Cell& cell, CellType type);
 

@@ -6,12 +6,9 @@
 #include <functional>
 
 #include "base/text.h"
-#include "output/comparison_data.h"
-#include "output/comparison_lines.h"
 #include "output/display.h"
 #include "output/group_table.h"
-#include "output/rankings.h"
-#include "output/varying_parameters.h"
+#include "output/view.h"
 
 namespace tiletune {
 

@@ -1,13 +1,12 @@
-#include "output/comparison_data.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
+#include "output/comparison.h"
 #include "output/json_stream.h"
+#include "output/view.h"
 
 namespace tiletune {
 

@@ -1,5 +1,3 @@
-#include "output/comparison_lines.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

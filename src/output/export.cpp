@@ -5,59 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/export_formats.h"
 #include "output/json_stream.h"
 #include "store/columns.h"
 #include "store/schema.h"
 
 namespace tiletune {
-
-namespace {
-
-constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{
-    {"table", Format::table},
-    {"json", Format::json},
-    {"csv", Format::csv},
-    {"markdown", Format::markdown},
-}};
-
-nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const CalibrationColumn& column : calibration_columns())
-    std::visit([&](auto member) { object[column.name] = calibration.*member; }, column.member);
-  return object;
-}
-
-}  // namespace
-
-Format format_from_name(const std::string& name, std::initializer_list<Format> formats) {
-  std::vector<std::string> known;
-  for (const auto& [text, format] : kFormats) {
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
-    if (name == text) return format;
-    known.emplace_back(text);
-  }
-  throw UserError(fmt::format("there is no output format '{}'", name),
-                  fmt::format("Use one of {}.", join(known, ", ")));
-}
-
-std::string source_banner(Source source, const std::string& gpu) {
-  switch (source) {
-    case Source::measured:
-      return "";
-    case Source::predicted:
-      return fmt::format("predicted by the static model for {}; nothing was timed", gpu);
-    case Source::replayed:
-      return fmt::format("replayed from times recorded on {}; no kernel was timed", gpu);
-    case Source::imported:
-      return fmt::format("imported times of {}; they were not measured by this tiletune", gpu);
-  }
-  return "";
-}
 
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -89,6 +46,13 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
   return object;
 }
 
+nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const CalibrationColumn& column : calibration_columns())
+    std::visit([&](auto member) { object[column.name] = calibration.*member; }, column.member);
+  return object;
+}
+
 void write_export(std::ostream& out, const Database& database, const ExportRequest& request) {
   nlohmann::ordered_json envelope{{"tiletune_trials", 2}};
   add_records(envelope, database);
@@ -108,6 +72,43 @@ std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>&
     if (count != 0) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", name(outcome), count);
   }
   return summary.empty() ? "nothing" : summary;
+}
+
+namespace {
+
+/// name, help, is_best, takes_samples, takes_name_space, write
+constexpr std::array kExportFormats{
+    ExportFormat{"json", "all columns", false, true, false, write_export},
+    ExportFormat{"json", "", true, false, false, write_best},
+    ExportFormat{"t4", "results as autotuners exchange them, with every sample", false, true, false,
+                 write_t4},
+    ExportFormat{"header", "the best configurations and their lookup in C++17", true, false, true,
+                 write_header},
+};
+
+}  // namespace
+
+std::string export_formats_help() {
+  std::vector<std::string> lines;
+  for (const ExportFormat& format : kExportFormats) {
+    if (*format.help != '\0') lines.push_back(fmt::format("{}: {}", format.name, format.help));
+  }
+  return join(lines, "; ");
+}
+
+const ExportFormat& find_export_format(const std::string& name, bool best) {
+  const Where where{"--format", ""};
+  std::vector<std::string> known;
+  bool is_known = false;
+  for (const ExportFormat& format : kExportFormats) {
+    if (known.empty() || known.back() != format.name) known.emplace_back(format.name);
+    if (format.name != name) continue;
+    if (format.is_best || !best) return format;
+    is_known = true;
+  }
+  if (is_known) throw UserError("has no effect with --best", where, "Leave one of the two out.");
+  throw UserError(fmt::format("there is no export format '{}'", name), where,
+                  fmt::format("Use one of {}; for CSV: tiletune rank --format csv.", join(known, ", ")));
 }
 
 }  // namespace tiletune

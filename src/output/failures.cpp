@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/export.h"
+#include "output/fields.h"
 
 namespace tiletune {
 

@@ -34,16 +34,21 @@ Field tied_field() {
           "1: others share the rank",
           [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; },
           nullptr,
-          false};
+          false,
+          true};
 }
 
 Field verified_field() {
-  return {"verified", CellType::integer,
+  return {"verified",
+          CellType::integer,
           "1: results were compared with a reference, 0: with nothing (timed on a GPU only)",
           [](const RankedTrial& row) -> Cell {
             const auto verified = verified_of(row.trial);
             return verified ? Cell(std::int64_t{*verified ? 1 : 0}) : Cell();
-          }};
+          },
+          nullptr,
+          true,
+          true};
 }
 
 Field interval_field() {
@@ -188,22 +193,27 @@ std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& 
   return shown;
 }
 
-std::vector<std::string> exact_texts(const RankedTrial& row, const std::vector<Field>& fields) {
-  std::vector<std::string> texts;
-  texts.reserve(fields.size());
-  for (const Field& field : fields) texts.push_back(exact_text(field.read(row)));
-  return texts;
-}
-
-std::vector<std::string> names_of(const std::vector<Field>& fields) {
-  std::vector<std::string> names;
-  names.reserve(fields.size());
-  for (const Field& field : fields) names.push_back(field.name);
-  return names;
-}
-
 RankedTrial read_row(const Database& database, const RankedRow& row) {
   return {database.row(row.id), row.rank, row.tied};
+}
+
+std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fields) {
+  std::vector<Cell> cells;
+  cells.reserve(fields.size());
+  for (const Field& field : fields) cells.push_back(field.read(row));
+  return cells;
+}
+
+std::string time_column(Source source) { return source == Source::predicted ? "predicted_us" : "median_us"; }
+
+std::string human_cell(const Trial& trial, const std::string& column_name) {
+  const Column& column = column_by_name(column_name);
+  return human_text(column.read(trial), column.type);
+}
+
+std::string parameters_text(const Trial& trial) {
+  if (trial.kind == "baseline") return "(baseline)";
+  return human_cell(trial, "parameters");
 }
 
 }  // namespace tiletune

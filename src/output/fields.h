@@ -26,6 +26,7 @@ struct Field {
   std::function<Cell(const RankedTrial&)> read;
   const Column* sorted_by = nullptr;  ///< column of the database with the same order; none: what read() gives
   bool reads_trial = true;            ///< else only the rank
+  bool is_flag = false;               ///< 1 and 0 stand for true and false
 
   bool is_number() const { return type == CellType::integer || type == CellType::real; }
 };
@@ -54,10 +55,15 @@ SortOrder sort_order(const std::string& sort_by);
 /// ranking says little. Nulls sort last.
 std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
                                   std::size_t limit);
-/// A record of a CSV table, and the one that heads it.
-std::vector<std::string> exact_texts(const RankedTrial& row, const std::vector<Field>& fields);
-std::vector<std::string> names_of(const std::vector<Field>& fields);
 /// The whole row.
 RankedTrial read_row(const Database& database, const RankedRow& row);
+std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fields);
+
+/// The name of the column that holds a source's ranking time: median_us or predicted_us.
+std::string time_column(Source source);
+/// One cell of a trial for people, by column name.
+std::string human_cell(const Trial& trial, const std::string& column);
+/// "BM=128 BN=64", or "(baseline)".
+std::string parameters_text(const Trial& trial);
 
 }  // namespace tiletune

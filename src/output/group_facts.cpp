@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "output/cell_text.h"
 #include "output/display.h"
 #include "tune/ceilings.h"
 
@@ -79,11 +80,6 @@ std::string ceilings_line(const CalibrationRecord& measured, const std::string& 
                      three_digits(kPerThousand * measured.shared_gbs));
 }
 
-template <typename Value>
-Json or_null(bool known, const Value& value) {
-  return known ? Json(value) : Json();
-}
-
 }  // namespace
 
 GroupFacts facts_of(const RankingGroup& group, const Database& database) {
@@ -123,14 +119,11 @@ std::vector<std::string> lines_of(const GroupFacts& facts) {
 }
 
 void add_facts(Json& group, const GroupFacts& facts) {
-  const bool finals = facts.finalists > 0;
   group["finalists"] = facts.finalists;
   group["final_baselines"] = facts.final_baselines;
-  group["final_rounds"] = or_null(finals, facts.final_rounds);
-  group["noise_floor_percent"] =
-      or_null(facts.noise_floor_percent.has_value(), facts.noise_floor_percent.value_or(0));
-  group["probability_near_best"] =
-      or_null(facts.probability_near_best.has_value(), facts.probability_near_best.value_or(0));
+  group["final_rounds"] = facts.finalists > 0 ? Json(facts.final_rounds) : Json();
+  group["noise_floor_percent"] = or_null(facts.noise_floor_percent);
+  group["probability_near_best"] = or_null(facts.probability_near_best);
   group["discarded_samples"] = facts.discarded_samples;
   group["throttle_reasons"] = facts.throttle_reasons;
   group["floor"] = nullptr;

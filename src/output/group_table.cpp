@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/rankings.h"
-#include "output/varying_parameters.h"
+#include "output/display.h"
+#include "output/fields.h"
 
 namespace tiletune {
 
@@ -82,10 +82,6 @@ std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) 
   return columns;
 }
 
-void emphasise(TextTable& table, const RankedTrial& row) {
-  if (row.rank <= 1) table.emphasise_last_row();
-}
-
 }  // namespace
 
 void Throughput::add(const Trial& trial) {
@@ -117,7 +113,7 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
     cells.reserve(columns.size());
     for (const StandardColumn& column : columns) cells.push_back(column.text(row));
     group.table.add_row(std::move(cells));
-    emphasise(group.table, row);
+    if (row.rank <= 1) group.table.emphasise_last_row();
   }
   group.table.hide_empty_columns();
   group.legend = shown.parameters.legend();
@@ -154,14 +150,6 @@ int drop_order(std::string_view column, std::span<const std::string_view> droppe
   return place == dropped.end() ? 0 : static_cast<int>(place - dropped.begin()) + 1;
 }
 
-TextTable table_of(const std::vector<Field>& fields, std::span<const std::string_view> dropped) {
-  TextTable table;
-  for (const Field& field : fields)
-    table.add_column(field.name, field.is_number() ? Align::right : Align::left,
-                     drop_order(field.name, dropped));
-  return table;
-}
-
 TextTable table_of_columns() {
   TextTable table;
   table.add_column("column", Align::left);
@@ -170,12 +158,67 @@ TextTable table_of_columns() {
   return table;
 }
 
-void add_row(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row) {
-  std::vector<std::string> cells;
-  cells.reserve(fields.size());
-  for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
-  table.add_row(std::move(cells));
-  emphasise(table, row);
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Empty for text that is not an object.
+Json parsed(const Trial& trial) {
+  Json values = parsed_cell(trial.parameters);
+  return values.is_object() ? values : Json::object();
+}
+
+/// Whether there is another.
+bool keep_equal(Json& kept, const Json& other) {
+  std::vector<std::string> different;
+  for (const auto& [name, value] : kept.items()) {
+    if (!other.contains(name) || other.at(name) != value) different.push_back(name);
+  }
+  for (const std::string& name : different) kept.erase(name);
+  return !different.empty() || other.size() != kept.size();
+}
+
+std::string assignment(const std::string& name, const Json& value) {
+  return printable(name + "=" + value_text(value));
+}
+
+}  // namespace
+
+void VaryingParameters::add(const Trial& trial) {
+  if (trial.kind == "baseline") return;
+  const Json values = parsed(trial);
+  const auto [place, is_first] = alike_.try_emplace(trial.template_name, Alike{values});
+  ++place->second.rows;
+  if (!is_first && keep_equal(place->second.values, values)) place->second.all = false;
+}
+
+bool VaryingParameters::is_left_out(const Alike& alike) const {
+  return alike.rows > 1 && !(alike.all && all_alike_ == AllAlike::in_rows);
+}
+
+std::string VaryingParameters::of(const Trial& trial) const {
+  if (trial.kind == "baseline") return parameters_text(trial);
+  const Json values = parsed(trial);
+  const Alike& alike = alike_.at(trial.template_name);
+  if (!is_left_out(alike) || values.empty()) return parameters_text(trial);
+  std::string text;
+  for (const auto& [name, value] : values.items()) {
+    if (!alike.values.contains(name))
+      text += fmt::format("{}{}", text.empty() ? "" : " ", assignment(name, value));
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::vector<std::string> VaryingParameters::legend() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, alike] : alike_) {
+    if (!is_left_out(alike) || alike.values.empty()) continue;
+    std::string line = "in every " + printable(name) + " row shown:";
+    for (const auto& [parameter, value] : alike.values.items())
+      line += fmt::format(" {}", assignment(parameter, value));
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace tiletune

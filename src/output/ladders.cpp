@@ -1,17 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
-#include "base/printable.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
 #include "output/export.h"
 #include "output/group_table.h"
-#include "output/rankings.h"
+#include "output/views.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -20,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-GroupTable ladder_table(const Ladder& ladder, const Database& database) {
+ViewPage page_of(const Ladder& ladder, const Database& database) {
   std::vector<Trial> rungs;
   Throughput throughput;
   for (const LadderRung& rung : ladder.rungs) throughput.add(rungs.emplace_back(database.row(rung.id)));
@@ -52,68 +48,19 @@ GroupTable ladder_table(const Ladder& ladder, const Database& database) {
     if (trial.kind == "baseline") table.emphasise_last_row();
   }
   table.hide_empty_columns();
-  return {std::move(table), {}, static_cast<std::size_t>(unverified)};
+  return {{std::move(table)}, unverified_lines(static_cast<std::size_t>(unverified))};
 }
 
-void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                  bool markdown, const TextStyle& style) {
-  if (ladders.empty()) out << "No row that ran can be shown in a ladder.\n";
-  bool first = true;
-  for (const Ladder& ladder : ladders) {
-    if (!std::exchange(first, false)) out << '\n';
-    const GroupTable shown = ladder_table(ladder, database);
-    write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
-                  source_banner(ladder.source, ladder.gpu), shown.table, markdown, style);
-    write_lines(out, unverified_lines(shown.unverified), markdown, style.width);
-  }
-}
-
-void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                const std::optional<std::vector<FailureKind>>& failures) {
-  Json document{{"tiletune", kVersion}};
-  if (failures) document["failures"] = to_json(*failures, database);
-  document["ladders"] = Json::array();
-  for (const Ladder& ladder : ladders) {
-    Json rungs = Json::array();
-    for (const LadderRung& rung : ladder.rungs) {
-      Json object = Json::object();
-      object["step"] = rung.step.empty() ? Json() : Json(rung.step);
-      object["speedup_over_first"] = rung.speedup_over_first;
-      object["speedup_over_previous"] = rung.speedup_over_previous;
-      const Trial trial = database.row(rung.id);
-      const auto verified = verified_of(trial);
-      object["verified"] = verified ? Json(*verified) : Json();
-      object.update(to_json(trial));
-      rungs.push_back(std::move(object));
-    }
-    Json entry{{"gpu", ladder.gpu}, {"problem", ladder.problem}, {"source", name(ladder.source)}};
-    entry["conditions"] = ladder.conditions;
-    entry["rungs"] = std::move(rungs);
-    document["ladders"].push_back(std::move(entry));
-  }
-  out << json_text(document, 2) << '\n';
-}
-
-void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {
-  const auto leading = comparable_columns();
-  std::vector<std::string> names(leading.begin(), leading.end());
-  names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
-                             "percent_of_baseline"});
-  std::vector<std::string> record = names;
-  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous", "verified", "step"});
-  const Field verified = field_by_name("verified");
-  write_csv_record(out, record);
-  for (const Ladder& ladder : ladders) {
-    for (const LadderRung& rung : ladder.rungs) {
-      record.clear();
-      const Trial trial = database.row(rung.id);
-      for (const std::string& name : names) record.push_back(exact_text(column_by_name(name).read(trial)));
-      record.push_back(exact_text(rung.speedup_over_first));
-      record.push_back(exact_text(rung.speedup_over_previous));
-      record.push_back(exact_text(verified.read({trial, 0, false})));
-      record.push_back(rung.step);
-      write_csv_record(out, record);
-    }
+void add_rungs(Json& facts, const Ladder& ladder, const Database& database) {
+  facts["rungs"] = Json::array();
+  for (const LadderRung& rung : ladder.rungs) {
+    Json& object = facts["rungs"].emplace_back();
+    object["step"] = rung.step.empty() ? Json() : Json(rung.step);
+    object["speedup_over_first"] = rung.speedup_over_first;
+    object["speedup_over_previous"] = rung.speedup_over_previous;
+    const Trial trial = database.row(rung.id);
+    object["verified"] = or_null(verified_of(trial));
+    object.update(to_json(trial));
   }
 }
 
@@ -156,18 +103,36 @@ std::vector<LadderStep> ladder_steps(const Database& database) {
   return {};
 }
 
-void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                   Format format, const TextStyle& style,
-                   const std::optional<std::vector<FailureKind>>& failures) {
-  switch (format) {
-    case Format::table:
-    case Format::markdown:
-      return write_tables(out, ladders, database, format == Format::markdown, style);
-    case Format::json:
-      return write_json(out, ladders, database, failures);
-    case Format::csv:
-      return write_csv(out, ladders, database);
-  }
+ViewDocument ladders_view(const std::vector<Ladder>& ladders, const Database& database,
+                          const std::optional<std::vector<FailureKind>>& failures) {
+  const auto leading = comparable_columns();
+  std::vector<std::string> names(leading.begin(), leading.end());
+  names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
+                             "percent_of_baseline"});
+  const std::vector<Field> fields = fields_by_name(names);
+  ViewDocument view{"ladders", "", columns_of(fields)};
+  for (const char* name : {"speedup_over_first", "speedup_over_previous"})
+    view.columns.push_back({name, CellType::real});
+  view.columns.push_back(column_of(field_by_name("verified")));
+  view.columns.push_back({"step"});
+  if (failures) view.head["failures"] = to_json(*failures, database);
+  if (ladders.empty()) view.footer = "No row that ran can be shown in a ladder.\n";
+  add_sections(view, std::span(ladders), [&database, fields](const Ladder& ladder) {
+    ViewSection section(ladder);
+    section.add_facts = [&](Json& facts) { add_rungs(facts, ladder, database); };
+    section.page = [&] { return page_of(ladder, database); };
+    section.rows = [&](const auto& visit) {
+      for (const LadderRung& rung : ladder.rungs) {
+        const RankedTrial trial{database.row(rung.id), 0, false};
+        ViewRow row = cells_of(trial, fields);
+        row.insert(row.end(), {rung.speedup_over_first, rung.speedup_over_previous,
+                               field_by_name("verified").read(trial), rung.step});
+        visit(row);
+      }
+    };
+    return section;
+  });
+  return view;
 }
 
 }  // namespace tiletune

@@ -14,8 +14,11 @@
 
 namespace tiletune {
 
-/// "0.53", in percent; "-" or null for what is not a finite number.
+/// "0.53"; "-" for what is not a finite number.
+std::string percent_text(double percent);
+/// The percent_text() of a regret.
 std::string regret_text(double regret);
+/// In percent; null for what is not a finite number.
 nlohmann::ordered_json regret_json(double regret);
 
 /// The kernels of a portfolio, and on how many problems each is chosen: `choices` has each problem's kernel,

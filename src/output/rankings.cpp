@@ -1,21 +1,16 @@
-#include "output/rankings.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
-#include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
-#include "output/display.h"
-#include "output/export.h"
-#include "output/fields.h"
 #include "output/group_facts.h"
 #include "output/group_table.h"
-#include "output/json_stream.h"
+#include "output/views.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -24,16 +19,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A narrow terminal loses the last columns first, and never the first, which says which row it is.
 GroupTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
                         const std::vector<Field>& fields) {
-  // The first one says which row it is.
-  std::vector<std::string_view> dropped;
-  for (auto field = fields.rbegin(); std::next(field) != fields.rend(); ++field)
-    dropped.push_back(field->name);
-  GroupTable shown{table_of(fields, dropped), {}};
+  GroupTable shown;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    shown.table.add_column(fields[i].name, fields[i].is_number() ? Align::right : Align::left,
+                           i == 0 ? 0 : static_cast<int>(fields.size() - i));
   for (const RankedRow& place : rows) {
     const RankedTrial row = read_row(database, place);
-    add_row(shown.table, fields, row);
+    std::vector<std::string> cells;
+    for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
+    shown.table.add_row(std::move(cells));
+    if (row.rank <= 1) shown.table.emphasise_last_row();
     shown.unverified += is_unverified(row.trial) ? 1 : 0;
   }
   return shown;
@@ -42,184 +40,118 @@ GroupTable chosen_table(const Database& database, const std::vector<RankedRow>& 
 constexpr std::string_view kChooseColumns =
     "'tiletune rank --columns' chooses, pipe into 'less -S' to see all";
 
-/// What is shown of a group under its heading.
-struct GroupView {
-  const std::vector<RankedRow>& rows;
-  const std::vector<Field>& fields;  ///< none: the standard columns
-  bool by_rank;
-  bool markdown;
-  const TextStyle& style;
+/// Which rows and columns are asked for.
+struct RankingChoice {
+  std::vector<Field> fields;  ///< none: the standard columns
+  SortOrder order;
+  std::size_t limit;
 };
 
-GroupTable table_of(const RankingGroup& group, const Database& database, const GroupView& view) {
-  if (view.fields.empty()) return standard_table(database, view.rows, group.source);
-  return chosen_table(database, view.rows, view.fields);
+std::vector<std::string> standard_lines(const RankingGroup& group, const Database& database,
+                                        const std::vector<RankedRow>& rows, const RankingChoice& choice) {
+  std::vector<std::string> lines;
+  if (!choice.order.field && std::ranges::any_of(rows, &RankedRow::tied))
+    lines.emplace_back("tied: within a rank the order is by fewer registers, then higher occupancy");
+  for (std::string& line : lines_of(facts_of(group, database))) lines.push_back(std::move(line));
+  return lines;
 }
 
-/// `left_out`: columns that another group's table leaves out.
-void write_group(std::ostream& out, const RankingGroup& group, const Database& database,
-                 const GroupView& view, const std::vector<std::string>& left_out) {
-  GroupTable shown = table_of(group, database, view);
-  shown.table.leave_out(left_out);
-  const bool is_chosen = !view.fields.empty();
-  write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
-                source_banner(group.source, group.gpu), shown.table, view.markdown, view.style,
-                is_chosen ? kShowAll : kChooseColumns);
-  write_lines(out, unverified_lines(shown.unverified), view.markdown, view.style.width);
-  if (is_chosen) return;
-  write_lines(out, shown.legend, view.markdown, view.style.width);
-  const bool tied =
-      std::any_of(view.rows.begin(), view.rows.end(), [](const RankedRow& row) { return row.tied; });
-  if (tied && view.by_rank)
-    write_lines(out, {"tied: within a rank the order is by fewer registers, then higher occupancy"},
-                view.markdown, view.style.width);
-  write_lines(out, lines_of(facts_of(group, database)), view.markdown, view.style.width);
-}
-
-void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                  bool markdown, const RankingView& view) {
-  const std::vector<Field> fields = fields_by_name(view.columns);
-  const SortOrder order = sort_order(view.sort_by);
-  if (groups.empty()) out << "No row that ran can be ranked.\n";
-  // Tables of a narrow terminal are made twice, so that all have the same columns and one is held at a time.
-  std::vector<std::string> left_out;
-  if (groups.size() > 1 && !markdown && view.style.width != kAnyWidth) {
-    for (const RankingGroup& group : groups) {
-      const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
-      const GroupTable table = table_of(group, database, {rows, fields, !order.field, markdown, view.style});
-      for (std::string& header : table.table.left_out(view.style.width))
-        left_out.push_back(std::move(header));
-    }
+ViewPage page_of(const RankingGroup& group, const Database& database, const RankingChoice& choice) {
+  const std::vector<RankedRow> rows = shown_rows(database, group, choice.order, choice.limit);
+  const bool is_standard = choice.fields.empty();
+  GroupTable shown = is_standard ? standard_table(database, rows, group.source)
+                                 : chosen_table(database, rows, choice.fields);
+  ViewPage page{{std::move(shown.table)}, unverified_lines(shown.unverified)};
+  page.lines.insert(page.lines.end(), shown.legend.begin(), shown.legend.end());
+  if (is_standard) {
+    for (std::string& line : standard_lines(group, database, rows, choice))
+      page.lines.push_back(std::move(line));
   }
-  bool first = true;
-  for (const RankingGroup& group : groups) {
-    if (!std::exchange(first, false)) out << '\n';
-    const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
-    write_group(out, group, database, {rows, fields, !order.field, markdown, view.style}, left_out);
-    const std::size_t hidden = group.rows.size() - rows.size();
-    if (hidden != 0)
-      out << fmt::format("{}{} not shown\n", markdown ? "\n" : "", counted(hidden, "more row"));
-  }
+  const std::size_t hidden = group.rows.size() - rows.size();
+  if (hidden != 0) page.lines.push_back(fmt::format("{} not shown", counted(hidden, "more row")));
+  return page;
 }
 
-Json as_json(const RankedTrial& row, const std::vector<Field>& fields) {
-  Json object = Json::object();
-  for (const Field& field : fields) object[field.name] = json_of(field.read(row), field.type);
-  if (object.contains("tied")) object["tied"] = row.tied;
-  if (const auto verified = verified_of(row.trial); verified && object.contains("verified"))
-    object["verified"] = *verified;
-  return object;
-}
-
-void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                const RankingView& view) {
-  const std::vector<Field> fields = view.columns.empty() ? all_fields() : fields_by_name(view.columns);
-  const SortOrder order = sort_order(view.sort_by);
-  Json head{{"tiletune", kVersion}};
-  if (view.failures) head["failures"] = to_json(*view.failures, database);
-  head["groups"] = Json::array();
-  JsonArrayStream document(out, head, 2);
-  for (const RankingGroup& group : groups) {
-    Json envelope{{"gpu", group.gpu},
-                  {"problem", group.problem},
-                  {"source", name(group.source)},
-                  {"conditions", group.conditions},
-                  {"total_rows", group.rows.size()}};
-    add_facts(envelope, facts_of(group, database));
-    envelope["rows"] = Json::array();
-    JsonArrayStream rows(document, envelope);
-    for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
-      rows.add(as_json(read_row(database, row), fields));
-    }
-    rows.end();
-  }
-  document.end();
-  out << '\n';
-}
-
-/// What tells groups apart leads every record, chosen or not.
-std::vector<Field> csv_fields(const RankingView& view) {
+/// In CSV, what tells groups apart leads every record, chosen or not.
+std::vector<Field> fields_for_programs(const std::vector<std::string>& chosen,
+                                       std::vector<ViewColumn>& columns) {
   const auto leading = comparable_columns();
   std::vector<Field> fields = fields_by_name({leading.begin(), leading.end()});
-  for (Field& field : view.columns.empty() ? all_fields() : fields_by_name(view.columns)) {
-    const bool there =
-        std::any_of(fields.begin(), fields.end(), [&](const Field& f) { return f.name == field.name; });
-    if (!there) fields.push_back(std::move(field));
+  columns = columns_of(fields, ColumnOf::csv);
+  for (Field& field : chosen.empty() ? all_fields() : fields_by_name(chosen)) {
+    const bool is_there = std::ranges::find(fields, field.name, &Field::name) != fields.end();
+    columns.push_back(column_of(field, is_there ? ColumnOf::json : ColumnOf::programs));
+    fields.push_back(std::move(field));
   }
   return fields;
 }
 
-/// One table of all groups.
-void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-               const RankingView& view) {
-  const SortOrder order = sort_order(view.sort_by);
-  const std::vector<Field> fields = csv_fields(view);
-  write_csv_record(out, names_of(fields));
-  for (const RankingGroup& group : groups) {
-    for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
-      write_csv_record(out, exact_texts(read_row(database, row), fields));
-    }
-  }
-}
-
 }  // namespace
 
-std::string heading(const std::string& problem, const std::string& gpu, Source source,
-                    const std::string& conditions) {
-  const std::string under = conditions.empty() ? "" : fmt::format(" ({})", conditions);
-  return printable(fmt::format("{} on {}, {}{}", problem, gpu, name(source), under));
-}
-
-std::string parameters_text(const Trial& trial) {
-  if (trial.kind == "baseline") return "(baseline)";
-  return human_cell(trial, "parameters");
-}
-
-std::string time_column(Source source) { return source == Source::predicted ? "predicted_us" : "median_us"; }
-
-std::string human_cell(const Trial& trial, const std::string& column_name) {
-  const Column& column = column_by_name(column_name);
-  return human_text(column.read(trial), column.type);
+ViewDocument rankings_view(const std::vector<RankingGroup>& groups, const Database& database,
+                           const RankingRequest& request) {
+  ViewDocument view{"groups", "rows"};
+  const RankingChoice choice{fields_by_name(request.columns), sort_order(request.sort_by), request.limit};
+  const std::vector<Field> fields = fields_for_programs(request.columns, view.columns);
+  if (request.failures) view.head["failures"] = to_json(*request.failures, database);
+  if (groups.empty()) view.footer = "No row that ran can be ranked.\n";
+  if (choice.fields.empty()) view.remedy = kChooseColumns;
+  add_sections(view, std::span(groups), [&database, choice, fields](const RankingGroup& group) {
+    ViewSection section(group);
+    section.add_facts = [&](Json& facts) {
+      facts["total_rows"] = group.rows.size();
+      add_facts(facts, facts_of(group, database));
+    };
+    section.page = [&] { return page_of(group, database, choice); };
+    section.rows = [&](const auto& visit) {
+      for (const RankedRow& row : shown_rows(database, group, choice.order, choice.limit))
+        visit(cells_of(read_row(database, row), fields));
+    };
+    return section;
+  });
+  return view;
 }
 
 namespace {
 
-/// Text in Markdown or in lines of the width; any text at any width stays as it is.
-std::string shown(const std::string& text, bool markdown, std::size_t width) {
-  if (markdown) return markdown_text(text);
-  return display_width(text) > width ? wrapped(text, width) : text;
+std::size_t count_rows(const Database& database, const TrialFilter& filter) {
+  std::int64_t total = 0;
+  for (const auto& [outcome, count] : database.outcome_counts(filter)) total += count;
+  return static_cast<std::size_t>(total);
 }
 
 }  // namespace
 
-void write_title(std::ostream& out, const std::string& title, bool markdown, std::size_t width) {
-  out << (markdown ? "### " : "") << shown(title, markdown, width) << (markdown ? "\n\n" : "\n");
-}
-
-void write_section(std::ostream& out, const std::string& title, const std::string& banner,
-                   const TextTable& table, bool markdown, const TextStyle& style, std::string_view remedy) {
-  write_title(out, title, markdown, style.width);
-  if (!banner.empty())
-    out << (markdown ? "**" : "") << shown(printable(banner), markdown, style.width)
-        << (markdown ? "**\n\n" : "\n");
-  write_table(out, table, markdown, style, remedy);
-}
-
-void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown, std::size_t width) {
-  for (const std::string& line : lines) out << (markdown ? "\n" : "") << shown(line, markdown, width) << '\n';
-}
-
-void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                    Format format, const RankingView& view) {
-  switch (format) {
-    case Format::table:
-    case Format::markdown:
-      return write_tables(out, groups, database, format == Format::markdown, view);
-    case Format::json:
-      return write_json(out, groups, database, view);
-    case Format::csv:
-      return write_csv(out, groups, database, view);
+ViewDocument trials_view(const Database& database, const TrialFilter& filter,
+                         const std::vector<std::string>& columns, std::size_t limit) {
+  static constexpr std::array<std::string_view, 3> kDropped{"gpu", "median_us", "problem"};
+  ViewDocument view{"", "trials"};
+  view.hides_empty = true;
+  std::vector<Field> fields = fields_by_name(columns);
+  view.columns = columns_of(fields, ColumnOf::not_json);
+  for (ViewColumn& column : view.columns) column.drop_order = drop_order(column.name, kDropped);
+  for (Field& field : all_fields()) {
+    if (field.sorted_by == nullptr) continue;
+    view.columns.push_back(column_of(field, ColumnOf::json));
+    fields.push_back(std::move(field));
   }
+  const std::size_t total = count_rows(database, filter);
+  view.head["total_rows"] = total;
+  if (limit != 0 && limit < total)
+    view.footer = fmt::format("{} not shown\n", counted(total - limit, "more row"));
+  view.size = 1;
+  view.section = [&database, &filter, fields, limit](std::size_t) {
+    ViewSection section;
+    section.rows = [&database, &filter, &fields, limit](const auto& visit) {
+      std::size_t shown = 0;
+      database.for_each(filter, [&](const Trial& trial) {
+        visit(cells_of({trial, 0, false}, fields));
+        return ++shown != limit;
+      });
+    };
+    return section;
+  };
+  return view;
 }
 
 }  // namespace tiletune

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/display.h"
+#include "output/table.h"
 
 namespace tiletune {
 
@@ -17,11 +22,6 @@ using Json = nlohmann::ordered_json;
 
 /// The version of the document.
 constexpr int kReplayFormat = 1;
-
-template <typename Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json();
-}
 
 std::string problem_text(const ReplayedProblem& problem) {
   std::string text = printable(problem.problem) + ": ";
@@ -45,14 +45,19 @@ Json step_json(const ReplayStep& step, const ReplayedProblem& problem) {
   return json;
 }
 
+void add_found(Json& json, const ReplayedProblem& problem) {
+  const bool found = !problem.curve.empty();
+  json["best_found_us"] = found ? Json(problem.curve.back().best_us) : Json();
+  json["percent_of_best"] = or_null(percent_of_best(problem));
+  json["found_after_evaluations"] = found ? Json(problem.curve.back().evaluation) : Json();
+  json["found_after_simulated_s"] = found ? Json(problem.curve.back().simulated_s) : Json();
+  json["evaluations"] = problem.evaluations;
+}
+
 Json problem_json(const ReplayedProblem& problem) {
   Json json{{"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}};
   json["best_recorded_us"] = or_null(problem.best_recorded_us);
-  json["best_found_us"] = problem.curve.empty() ? Json() : Json(problem.curve.back().best_us);
-  json["percent_of_best"] = or_null(percent_of_best(problem));
-  json["found_after_evaluations"] = problem.curve.empty() ? Json() : Json(problem.curve.back().evaluation);
-  json["found_after_simulated_s"] = problem.curve.empty() ? Json() : Json(problem.curve.back().simulated_s);
-  json["evaluations"] = problem.evaluations;
+  add_found(json, problem);
   json["not_recorded"] = problem.not_recorded;
   json["simulated_s"] = problem.simulated_s;
   json["curve"] = Json::array();
@@ -93,6 +98,139 @@ Json to_json(const Replay& replay) {
   json["notes"] = replay.notes;
   json["problems"] = Json::array();
   for (const ReplayedProblem& problem : replay.problems) json["problems"].push_back(problem_json(problem));
+  return json;
+}
+
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+
+/// Interpolates between neighbours of the sorted values.
+std::optional<double> quantile_of_runs(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double share = place - static_cast<double>(below);
+  double value = sorted[below];
+  if (share > 0) value += share * (sorted[below + 1] - value);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+double best_after(const ReplayedProblem& problem, std::uint64_t evaluations) {
+  const auto after = std::find_if(problem.curve.begin(), problem.curve.end(),
+                                  [&](const ReplayStep& step) { return step.evaluation > evaluations; });
+  if (after == problem.curve.begin()) return kNothing;
+  return std::prev(after)->best_us;
+}
+
+ReplayQuartiles quartiles_after(const std::vector<Replay>& runs, std::size_t problem,
+                                std::uint64_t evaluation) {
+  std::vector<double> best_us;
+  best_us.reserve(runs.size());
+  for (const Replay& run : runs) best_us.push_back(best_after(run.problems[problem], evaluation));
+  std::sort(best_us.begin(), best_us.end());
+  return {evaluation, quantile_of_runs(best_us, 0.25), quantile_of_runs(best_us, 0.5),
+          quantile_of_runs(best_us, 0.75)};
+}
+
+std::uint64_t most_evaluations(const std::vector<Replay>& runs, std::size_t problem) {
+  std::uint64_t most = 0;
+  for (const Replay& run : runs) most = std::max(most, run.problems[problem].evaluations);
+  return most;
+}
+
+std::optional<double> percent(const std::optional<double>& best_us, const std::optional<double>& found_us) {
+  if (!best_us || !found_us) return std::nullopt;
+  return 100 * *best_us / *found_us;
+}
+
+std::string text_of(const std::optional<double>& number) { return number ? three_digits(*number) : "-"; }
+
+TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
+  TextTable table;
+  for (const char* header :
+       {"evaluations", "lower_quartile_us", "median_us", "upper_quartile_us", "percent_of_best"})
+    table.add_column(header, Align::right);
+  const std::uint64_t most = most_evaluations(runs, problem);
+  std::set<std::uint64_t> shown{most};
+  for (std::uint64_t decade = 1; decade < most; decade *= 10) {
+    for (const std::uint64_t step : {1, 2, 5}) {
+      if (step * decade < most) shown.insert(step * decade);
+    }
+  }
+  const auto& best_us = runs.front().problems[problem].best_recorded_us;
+  for (const std::uint64_t evaluation : shown) {
+    const ReplayQuartiles at = quartiles_after(runs, problem, evaluation);
+    table.add_row({std::to_string(evaluation), text_of(at.lower_us), text_of(at.median_us),
+                   text_of(at.upper_us), text_of(percent(best_us, at.median_us))});
+  }
+  return table;
+}
+
+Json run_json(const Replay& run, const ReplayedProblem& problem) {
+  Json json{{"seed", run.seed}};
+  add_found(json, problem);
+  json["simulated_s"] = problem.simulated_s;
+  json["curve"] = Json::array();
+  for (const ReplayStep& step : problem.curve) {
+    json["curve"].push_back(
+        {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::vector<ReplayQuartiles> quartiles_of(const std::vector<Replay>& runs, std::size_t problem) {
+  std::set<std::uint64_t> changes;
+  for (const Replay& run : runs) {
+    for (const ReplayStep& step : run.problems[problem].curve) changes.insert(step.evaluation);
+  }
+  std::vector<ReplayQuartiles> quartiles;
+  for (const std::uint64_t evaluation : changes) {
+    const ReplayQuartiles at = quartiles_after(runs, problem, evaluation);
+    const bool same = !quartiles.empty() && quartiles.back().lower_us == at.lower_us &&
+                      quartiles.back().median_us == at.median_us && quartiles.back().upper_us == at.upper_us;
+    if (!same) quartiles.push_back(at);
+  }
+  return quartiles;
+}
+
+std::string replay_runs_text(const std::vector<Replay>& runs) {
+  const Replay& first = runs.front();
+  std::string text;
+  for (std::size_t i = 0; i < first.problems.size(); ++i) {
+    const ReplayedProblem& problem = first.problems[i];
+    text += fmt::format("{}: {} runs of {}, seeds {} to {}", printable(problem.problem), runs.size(),
+                        first.strategy, first.seed, runs.back().seed);
+    if (problem.best_recorded_us)
+      text += fmt::format("; the best recorded is {} us", three_digits(*problem.best_recorded_us));
+    text += fmt::format("\n{}", table_of(runs, i).text(stdout_style()));
+  }
+  return text;
+}
+
+Json replay_runs_json(const std::vector<Replay>& runs) {
+  Json json = to_json(runs.front());
+  json.erase("simulated_s");
+  json["runs"] = runs.size();
+  json["problems"] = Json::array();
+  for (std::size_t i = 0; i < runs.front().problems.size(); ++i) {
+    const ReplayedProblem& problem = runs.front().problems[i];
+    Json& entry = json["problems"].emplace_back(Json{
+        {"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}});
+    entry["best_recorded_us"] = or_null(problem.best_recorded_us);
+    entry["quartiles"] = Json::array();
+    for (const ReplayQuartiles& at : quartiles_of(runs, i)) {
+      entry["quartiles"].push_back(
+          {{"evaluation", at.evaluation},
+           {"lower_us", or_null(at.lower_us)},
+           {"median_us", or_null(at.median_us)},
+           {"upper_us", or_null(at.upper_us)},
+           {"percent_of_best", or_null(percent(problem.best_recorded_us, at.median_us))}});
+    }
+    entry["runs"] = Json::array();
+    for (const Replay& run : runs) entry["runs"].push_back(run_json(run, run.problems[i]));
+  }
   return json;
 }
 

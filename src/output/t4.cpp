@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/export.h"
-#include "output/export_formats.h"
 #include "output/json_stream.h"
 #include "rank/parameters.h"
 #include "rank/rows.h"

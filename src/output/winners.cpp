@@ -5,16 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/printable.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "output/cell_text.h"
-#include "output/csv.h"
-#include "output/display.h"
 #include "output/export.h"
 #include "output/group_table.h"
-#include "output/rankings.h"
-#include "output/varying_parameters.h"
+#include "output/views.h"
 
 namespace tiletune {
 
@@ -74,27 +69,28 @@ std::size_t unverified_rows(const Winners& winners) {
 TextTable winners_table(const Winners& winners, const VaryingParameters& parameters) {
   Throughput throughput;
   for (const Winner& winner : winners.of_problems) throughput.add(winner.trial);
-  const std::vector<std::string> columns{throughput.column(), "baseline", "baseline_us",
-                                         "percent_of_baseline"};
+  const std::vector<Field> fields =
+      fields_by_name({throughput.column(), "baseline", "baseline_us", "percent_of_baseline"});
+  std::vector<ViewColumn> columns{{"problem"},
+                                  {"template"},
+                                  {"parameters"},
+                                  {time_column(winners.first->source), CellType::real},
+                                  {"result"}};
+  for (const Field& field : fields) columns.push_back(column_of(field));
+  columns.push_back({"tied_with", CellType::integer});
+  columns.push_back({"noise_floor_percent", CellType::real});
+  for (ViewColumn& column : columns) column.drop_order = drop_order(column.name);
   const bool any_unverified = unverified_rows(winners) > 0;
-  TextTable table;
-  for (const char* name : {"problem", "template", "parameters"}) table.add_column(name, Align::left);
-  table.add_column(time_column(winners.first->source), Align::right);
-  if (any_unverified) table.add_column("result", Align::left);
-  for (const std::string& name : columns)
-    table.add_column(name, name == "baseline" ? Align::left : Align::right, drop_order(name));
-  for (const char* name : {"tied_with", "noise_floor_percent"})
-    table.add_column(name, Align::right, drop_order(name));
-  for (const Winner& winner : winners.of_problems) {
-    const Trial& trial = winner.trial;
-    std::vector<std::string> cells{printable(trial.problem), printable(trial.template_name),
-                                   parameters.of(trial), three_digits(*ranking_time_us(trial))};
-    if (any_unverified) cells.push_back(verified_text(trial));
-    for (const std::string& name : columns) cells.push_back(human_cell(trial, name));
-    cells.push_back(std::to_string(winner.tied.size()));
-    cells.push_back(human_cell(trial, "noise_floor_percent"));
-    table.add_row(std::move(cells));
-  }
+  TextTable table = table_of(columns, [&](const auto& visit) {
+    for (const auto& [trial, tied] : winners.of_problems) {
+      ViewRow row{trial.problem, trial.template_name, parameters.of(trial), *ranking_time_us(trial),
+                  any_unverified ? Cell(verified_text(trial)) : Cell()};
+      for (Cell& cell : cells_of({trial, 0, false}, fields)) row.push_back(std::move(cell));
+      row.push_back(count_cell(tied.size()));
+      row.push_back(column_by_name("noise_floor_percent").read(trial));
+      visit(row);
+    }
+  });
   table.hide_empty_columns();
   return table;
 }
@@ -118,30 +114,10 @@ std::vector<std::string> lines_under(const Winners& winners, const VaryingParame
   return lines;
 }
 
-void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markdown, const TextStyle& style) {
-  if (all.empty()) out << "No row that ran can be ranked.\n";
-  std::vector<VaryingParameters> parameters;
-  std::vector<TextTable> tables;
-  std::vector<std::string> left_out;
-  for (const Winners& winners : all) {
-    parameters.emplace_back(VaryingParameters::AllAlike::in_rows);
-    for (const Winner& winner : winners.of_problems) parameters.back().add(winner.trial);
-    tables.push_back(winners_table(winners, parameters.back()));
-    for (std::string& header : tables.back().left_out(style.width)) left_out.push_back(std::move(header));
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i > 0) out << '\n';
-    const RankingGroup& group = *all[i].first;
-    tables[i].leave_out(left_out);
-    write_section(out, heading("best of each problem", group.gpu, group.source, group.conditions),
-                  source_banner(group.source, group.gpu), tables[i], markdown, style);
-    write_lines(out, lines_under(all[i], parameters[i]), markdown, style.width);
-  }
-}
-
-Json json_of_verified(const Trial& trial) {
-  const auto verified = verified_of(trial);
-  return verified ? Json(*verified) : Json();
+ViewPage page_of(const Winners& winners) {
+  VaryingParameters parameters(VaryingParameters::AllAlike::in_rows);
+  for (const Winner& winner : winners.of_problems) parameters.add(winner.trial);
+  return {{winners_table(winners, parameters)}, lines_under(winners, parameters)};
 }
 
 Json tied_json(const std::vector<RankedRow>& tied, const Database& database) {
@@ -157,63 +133,51 @@ Json tied_json(const std::vector<RankedRow>& tied, const Database& database) {
   return list;
 }
 
-void write_json(std::ostream& out, const std::vector<Winners>& all, const Database& database) {
-  Json document{{"tiletune", kVersion}, {"winners", Json::array()}};
-  for (const Winners& winners : all) {
-    const RankingGroup& group = *winners.first;
-    std::size_t with_baseline = 0;
-    const auto mean = mean_percent_of_baseline(winners, with_baseline);
-    Json entry{{"gpu", group.gpu}, {"source", name(group.source)}, {"conditions", group.conditions}};
-    entry["geometric_mean_percent_of_baseline"] = mean ? Json(*mean) : Json();
-    entry["problems_with_baseline"] = with_baseline;
-    entry["best"] = Json::array();
-    for (const Winner& winner : winners.of_problems) {
-      Json best = to_json(winner.trial);
-      best["verified"] = json_of_verified(winner.trial);
-      best["tied_with"] = tied_json(winner.tied, database);
-      entry["best"].push_back(std::move(best));
-    }
-    document["winners"].push_back(std::move(entry));
+void add_facts(Json& facts, const Winners& winners, const Database& database) {
+  std::size_t with_baseline = 0;
+  facts["geometric_mean_percent_of_baseline"] = or_null(mean_percent_of_baseline(winners, with_baseline));
+  facts["problems_with_baseline"] = with_baseline;
+  facts["best"] = Json::array();
+  for (const Winner& winner : winners.of_problems) {
+    Json best = to_json(winner.trial);
+    best["verified"] = or_null(verified_of(winner.trial));
+    best["tied_with"] = tied_json(winner.tied, database);
+    facts["best"].push_back(std::move(best));
   }
-  out << json_text(document, 2) << '\n';
 }
 
-void write_csv(std::ostream& out, const std::vector<Winners>& all) {
+/// The columns of CSV but for tied_with, which stands before the last.
+std::vector<Field> csv_fields() {
   const auto leading = comparable_columns();
   std::vector<std::string> names(leading.begin(), leading.end());
   names.insert(names.end(),
                {"template", "parameters", "median_us", "ci_low_us", "ci_high_us", "predicted_us", "tflops",
-                "gbs", "baseline", "baseline_us", "percent_of_baseline", "noise_floor_percent"});
-  std::vector<std::string> record = names;
-  record.insert(record.end(), {"tied_with", "verified"});
-  write_csv_record(out, record);
-  const Field verified_field = field_by_name("verified");
-  for (const Winners& winners : all) {
-    for (const Winner& winner : winners.of_problems) {
-      record.clear();
-      for (const std::string& name : names)
-        record.push_back(exact_text(column_by_name(name).read(winner.trial)));
-      record.push_back(std::to_string(winner.tied.size()));
-      record.push_back(exact_text(verified_field.read({winner.trial, 0, false})));
-      write_csv_record(out, record);
-    }
-  }
+                "gbs", "baseline", "baseline_us", "percent_of_baseline", "noise_floor_percent", "verified"});
+  return fields_by_name(names);
 }
 
 }  // namespace
 
-void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                   Format format, const TextStyle& style) {
-  const std::vector<Winners> all = winners_of(groups, database);
-  switch (format) {
-    case Format::table:
-    case Format::markdown:
-      return write_tables(out, all, format == Format::markdown, style);
-    case Format::json:
-      return write_json(out, all, database);
-    case Format::csv:
-      return write_csv(out, all);
-  }
+ViewDocument winners_view(const std::vector<RankingGroup>& groups, const Database& database) {
+  const std::vector<Field> fields = csv_fields();
+  ViewDocument view{"winners", "", columns_of(fields, ColumnOf::csv)};
+  view.columns.insert(view.columns.end() - 1, {"tied_with", CellType::integer, ColumnOf::csv});
+  std::vector<Winners> all = winners_of(groups, database);
+  if (all.empty()) view.footer = "No row that ran can be ranked.\n";
+  add_sections(view, std::move(all), [&database, fields](const Winners& winners) {
+    ViewSection section("best of each problem", *winners.first);
+    section.add_facts = [&](Json& facts) { add_facts(facts, winners, database); };
+    section.page = [&] { return page_of(winners); };
+    section.rows = [&](const auto& visit) {
+      for (const Winner& winner : winners.of_problems) {
+        ViewRow row = cells_of({winner.trial, 0, false}, fields);
+        row.insert(row.end() - 1, count_cell(winner.tied.size()));
+        visit(row);
+      }
+    };
+    return section;
+  });
+  return view;
 }
 
 }  // namespace tiletune

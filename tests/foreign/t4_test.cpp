@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "importing.h"
-#include "output/export_formats.h"
+#include "output/export.h"
 #include "store/sample_trial.h"
 
 namespace tiletune {

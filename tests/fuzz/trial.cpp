@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "output/export.h"
-#include "output/export_formats.h"
+#include "output/views.h"
 #include "rank/ranking.h"
 #include "store/columns.h"
 #include "store/samples.h"
@@ -162,12 +162,13 @@ void check_rows(const Database& database, Format format) {
   const auto groups = rank_rows(rows);
   for (const char* order : {"", "-tflops", "parameters"}) {
     std::ostringstream out;
-    write_rankings(out, groups, database, format, {2, order, {}, {}});
+    write_view(out, rankings_view(groups, database, {2, order}), format, {});
     check_text(out.str(), format);
   }
   std::ostringstream ladders;
-  write_ladders(ladders, build_ladders(rows, {{"", "", {}}, {"a", "", {}}, {"b", "", {}}}), database, format,
-                {});
+  write_view(ladders,
+             ladders_view(build_ladders(rows, {{"", "", {}}, {"a", "", {}}, {"b", "", {}}}), database),
+             format, {});
   check_text(ladders.str(), format);
   check_text(best_as_json(groups, database).dump(2, ' ', false, Json::error_handler_t::replace),
              Format::json);
@@ -213,10 +214,12 @@ void check_samples(const std::uint8_t* data, std::size_t size) {
 /// All rows, whether they ran or not.
 void check_listing(const Database& database, Format format) {
   std::ostringstream listed, exported;
-  write_trials(listed, database, {}, format,
-               {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason", "samples_us",
-                "clocks_mhz"},
-               0, {});
+  write_view(listed,
+             trials_view(database, {},
+                         {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason",
+                          "samples_us", "clocks_mhz"},
+                         0),
+             format, {});
   check_text(listed.str(), format);
   write_export(exported, database, {.samples = true});
   check_text(exported.str(), Format::json);

@@ -6,7 +6,6 @@
 
 #include "carries.h"
 #include "output/export.h"
-#include "output/export_formats.h"
 #include "sample_ranking.h"
 
 namespace tiletune {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/export_formats.h"
+#include "output/views.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -61,8 +61,10 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   const Ranked ranked({failed, timed_trial("ran", 1, 0), other});
   const auto written = [&](Format format) {
     std::ostringstream out;
-    write_trials(out, ranked.database, {.outcomes = {Outcome::compile_failed}}, format,
-                 {"key", "outcome", "reason"}, 1, {});
+    write_view(out,
+               trials_view(ranked.database, {.outcomes = {Outcome::compile_failed}},
+                           {"key", "outcome", "reason"}, 1),
+               format, {});
     return out.str();
   };
   EXPECT_EQ(written(Format::table),
@@ -88,8 +90,8 @@ TEST(Trials, ColumnsThatNoRowHasAreLeftOutOfTables) {
   const Ranked ranked({refused, screened});
   const auto written = [&](Outcome outcome, Format format) {
     std::ostringstream out;
-    write_trials(out, ranked.database, {.outcomes = {outcome}}, format, {"key", "median_us", "reason"}, 0,
-                 {});
+    write_view(out, trials_view(ranked.database, {.outcomes = {outcome}}, {"key", "median_us", "reason"}, 0),
+               format, {});
     return out.str();
   };
   EXPECT_EQ(written(Outcome::screened_out, Format::table),

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/export.h"
+#include "output/views.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -114,7 +114,7 @@ TEST(GroupFacts, TheFloorIsThatOfTheGpuAndItsDriver) {
 
 Json group_of(const Ranked& ranked) {
   std::ostringstream out;
-  write_rankings(out, ranked.groups, ranked.database, Format::json, {});
+  write_view(out, rankings_view(ranked.groups, ranked.database), Format::json, {});
   Json group = Json::parse(out.str())["groups"][0];
   group.erase("rows");
   return group;
@@ -151,7 +151,7 @@ TEST(GroupFacts, StandUnderTheTable) {
   for (const auto& [format, line] : {std::pair{Format::table, "\nfinal: 1 configuration"},
                                      std::pair{Format::markdown, "\n\nfinal: 1 configuration"}}) {
     std::ostringstream out;
-    write_rankings(out, ranked.groups, ranked.database, format, {});
+    write_view(out, rankings_view(ranked.groups, ranked.database), format, {});
     EXPECT_NE(out.str().find(line), std::string::npos) << out.str();
   }
 }

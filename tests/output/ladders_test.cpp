@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/export.h"
+#include "output/views.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -14,8 +14,10 @@ std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
   RankingRows rows = ranking_rows(ranked.database, {});
   std::ostringstream out;
-  write_ladders(out, build_ladders(rows, {{"sgemm_naive", "", {}}, {"sgemm_warptile", "", {}}}),
-                ranked.database, format, {});
+  write_view(out,
+             ladders_view(build_ladders(rows, {{"sgemm_naive", "", {}}, {"sgemm_warptile", "", {}}}),
+                          ranked.database),
+             format, {});
   return out.str();
 }
 
@@ -54,7 +56,7 @@ TEST(LadderSteps, TakeRowsWithTheirValues) {
                      ranked.database);
     RankingRows rows = ranking_rows(ranked.database, {});
     std::ostringstream out;
-    write_ladders(out, build_ladders(rows, steps), ranked.database, Format::table, {});
+    write_view(out, ladders_view(build_ladders(rows, steps), ranked.database), Format::table, {});
     return out.str();
   };
   EXPECT_TRUE(has_line(rungs_of(R"({"VEC": [true, 4], "BM": [128]})"), {"vectors", "sgemm_warptile"}));

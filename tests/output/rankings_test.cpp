@@ -5,22 +5,23 @@
 
 #include "base/version.h"
 #include "carries.h"
-#include "output/export.h"
 #include "output/group_table.h"
+#include "output/views.h"
 #include "sample_ranking.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
 namespace rankings_test {
 
-std::string written(const std::vector<Trial>& trials, Format format, const RankingView& view = {}) {
+std::string written(const std::vector<Trial>& trials, Format format, const RankingRequest& view = {},
+                    const TextStyle& style = {}) {
   const Ranked ranked(trials);
   std::ostringstream out;
-  write_rankings(out, ranked.groups, ranked.database, format, view);
+  write_view(out, rankings_view(ranked.groups, ranked.database, view), format, style);
   return out.str();
 }
 
-nlohmann::ordered_json json_of(const std::vector<Trial>& trials, const RankingView& view = {}) {
+nlohmann::ordered_json json_of(const std::vector<Trial>& trials, const RankingRequest& view = {}) {
   return nlohmann::ordered_json::parse(written(trials, Format::json, view));
 }
 
@@ -84,7 +85,7 @@ TEST(RankingTable, OfRowsThatDeviceMemoryBoundsShowsItsRate) {
 }
 
 TEST(RankingTable, TheOrderOfTiesIsSaidOnlyWhereItIsTheOrder) {
-  RankingView view;
+  RankingRequest view;
   view.sort_by = "median_us";
   EXPECT_EQ(written(sample_trials(), Format::table, view).find("tied:"), std::string::npos);
   view = {};
@@ -95,7 +96,7 @@ TEST(RankingTable, TheOrderOfTiesIsSaidOnlyWhereItIsTheOrder) {
 }
 
 TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
-  RankingView view;
+  RankingRequest view;
   view.limit = 1;
   const std::string text = written(sample_trials(), Format::table, view);
   EXPECT_NE(text.find("cublas"), std::string::npos);
@@ -104,7 +105,7 @@ TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
 }
 
 TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
-  RankingView view;
+  RankingRequest view;
   view.columns = {"median_us", "rank", "parameters", "ci_high_us"};
   EXPECT_EQ(written(sample_trials(), Format::table, view),
             "64x64x64 on NVIDIA H200, measured\n"
@@ -116,9 +117,7 @@ TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
 }
 
 TEST(RankingTable, FitsTheWidthAndSaysWhatIsLeftOut) {
-  RankingView view;
-  view.style.width = 80;
-  const std::string text = written(sample_trials(), Format::table, view);
+  const std::string text = written(sample_trials(), Format::table, {}, {false, 80});
   EXPECT_TRUE(text.starts_with(R"(64x64x64 on NVIDIA H200, measured
 rank  template        parameters  median_us  tflops  percent_of_baseline
   1=  sgemm_warptile  BM=64             102    51.0                  103
@@ -136,18 +135,15 @@ TEST(RankingTable, AllOfOneOutputHaveTheSameColumns) {
   narrow.problem = "8x8x8";
   narrow.registers = 32;
   trials.push_back(narrow);
-  RankingView view;
-  view.style.width = 80;
-  const std::string text = written(trials, Format::table, view);
+  const std::string text = written(trials, Format::table, {}, {false, 80});
   EXPECT_TRUE(has_line(text, {"8x8x8 on"})) << text;
   EXPECT_FALSE(has_line(text, {"rank", "template", "registers"})) << text;
 }
 
 TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
-  RankingView view;
+  RankingRequest view;
   view.columns = {"template", "median_us", "registers"};
-  view.style.width = 30;
-  const std::string text = written(sample_trials(), Format::table, view);
+  const std::string text = written(sample_trials(), Format::table, view, {false, 30});
   EXPECT_NE(text.find("\ntemplate        median_us\n"), std::string::npos) << text;
   EXPECT_TRUE(has_line(text, {"30 columns"}));
   EXPECT_TRUE(has_line(text, {"    registers"}));
@@ -156,7 +152,7 @@ TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
 TEST(RankingTable, HeadersOfTheStandardColumnsCanBeChosen) {
   std::vector<Trial> trials = sample_trials();
   trials[0].sustained_us = 125;
-  RankingView view;
+  RankingRequest view;
   view.columns = {"key", "ci_us", "limiter", "sustained_tflops"};
   view.sort_by = "-sustained_tflops";
   EXPECT_EQ(written(trials, Format::table, view),
@@ -178,7 +174,7 @@ TEST(RankingTable, MarksWhatWasComparedWithNothing) {
     EXPECT_TRUE(has_line(text, {"cublas", "verified"})) << text;
     EXPECT_TRUE(has_line(text, {"unverified:", "1 row"})) << text;
   }
-  RankingView view;
+  RankingRequest view;
   view.columns = {"key", "verified"};
   const std::string text = written(trials, Format::table, view);
   EXPECT_TRUE(has_line(text, {"k3", "0"})) << text;
@@ -198,11 +194,10 @@ TEST(RankingTable, EveryColumnIsListedWithItsMeaning) {
 }
 
 TEST(RankingTable, WinnersAndBaselinesAreEmphasisedInColour) {
-  RankingView view;
-  view.style.colour = true;
+  RankingRequest view;
   view.columns = {"key"};
   EXPECT_EQ(
-      written(sample_trials(), Format::table, view),
+      written(sample_trials(), Format::table, view, {true}),
       "64x64x64 on NVIDIA H200, measured\nkey\n\x1b[1mk2\x1b[0m\n\x1b[1mk1\x1b[0m\n\x1b[1mb1\x1b[0m\nk3\n");
 }
 
@@ -226,7 +221,7 @@ TEST(RankingTable, TheAccumulatorOfIntegersIsNotShown) {
 TEST(RankingTable, NothingToRankIsSaid) { EXPECT_TRUE(carries(written({}, Format::table), {"No row"})); }
 
 std::string keys_sorted_by(const std::string& column) {
-  RankingView view;
+  RankingRequest view;
   view.sort_by = column;
   std::string keys;
   const auto document = json_of(sample_trials(), view);
@@ -247,11 +242,11 @@ TEST(RankingSort, OrdersByAnyColumnWithNullsLastBothWays) {
 
 TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
   for (const Format format : {Format::table, Format::markdown, Format::json, Format::csv}) {
-    RankingView by_sort;
+    RankingRequest by_sort;
     by_sort.sort_by = "-tflop";
-    RankingView by_columns;
+    RankingRequest by_columns;
     by_columns.columns = {"tflop"};
-    for (const RankingView& view : {by_sort, by_columns}) {
+    for (const RankingRequest& view : {by_sort, by_columns}) {
       const std::string text = error_of([&] { written({}, format, view); });
       EXPECT_TRUE(carries(text, {"'tflop'", "'tflops'"}));
     }
@@ -260,7 +255,7 @@ TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
 
 TEST(RankingSort, AWordOfAColumnIsEnoughToSuggestIt) {
   const auto remedy = [](const std::string& column) {
-    RankingView view;
+    RankingRequest view;
     view.columns = {column};
     return error_of([&] { written({}, Format::table, view); });
   };
@@ -297,7 +292,7 @@ TEST(RankingJson, IsLaidOutAsOneDocument) {
   other.problem = "[]";
   trials.push_back(other);
   for (const std::size_t limit : {0, 1}) {
-    RankingView view;
+    RankingRequest view;
     view.limit = limit;
     const std::string text = written(trials, Format::json, view);
     EXPECT_EQ(text, nlohmann::ordered_json::parse(text).dump(2) + "\n");
@@ -308,7 +303,7 @@ TEST(RankingJson, IsLaidOutAsOneDocument) {
 TEST(RankingJson, ChosenColumnsIncludeSamplesWhenAsked) {
   std::vector<Trial> trials{timed_trial("a", 1, 0)};
   trials[0].samples_us = {1.5, 2.5};
-  RankingView view;
+  RankingRequest view;
   view.columns = {"key", "samples_us"};
   EXPECT_EQ(json_of(trials, view)["groups"][0]["rows"][0].dump(), R"({"key":"a","samples_us":[1.5,2.5]})");
 }
@@ -326,7 +321,7 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
   std::vector<Trial> trials{timed_trial("a", 0.1, 0)};
   trials[0].warnings = "spills 4 B, \"slow\"\nsecond line";
   trials[0].parameters = R"({"BM":128})";
-  RankingView view;
+  RankingRequest view;
   view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
   EXPECT_EQ(written(trials, Format::csv, view),
             "gpu,problem,source,operation,options,element_types,scalars,cache,rank,parameters,warnings,"
@@ -338,7 +333,7 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
 TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
   std::vector<Trial> trials{timed_trial("a", 1.0 / 3, 0), timed_trial("b", 2, 0)};
   trials[1].problem = "1x1x1";
-  RankingView view;
+  RankingRequest view;
   view.columns = {"median_us"};
   EXPECT_EQ(written(trials, Format::csv, view),
             "gpu,problem,source,operation,options,element_types,scalars,cache,median_us\r\n"
@@ -347,7 +342,7 @@ TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
 }
 
 TEST(RankingMarkdown, IsATableUnderAHeading) {
-  RankingView view;
+  RankingRequest view;
   view.columns = {"rank", "key"};
   view.limit = 1;
   const std::string text = written(sample_trials(), Format::markdown, view);

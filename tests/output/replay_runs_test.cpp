@@ -1,10 +1,9 @@
-#include "output/replay_runs.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "carries.h"
+#include "output/replay.h"
 
 namespace tiletune {
 namespace replay_runs_test {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/export.h"
 #include "output/group_table.h"
+#include "output/views.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -43,7 +43,7 @@ std::vector<Trial> three_problems() {
 std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
   std::ostringstream out;
-  write_winners(out, ranked.groups, ranked.database, format, {});
+  write_view(out, winners_view(ranked.groups, ranked.database), format, {});
   return out.str();
 }
 

@@ -10,7 +10,7 @@
 #include <streambuf>
 
 #include "output/export.h"
-#include "output/export_formats.h"
+#include "output/views.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
 #include "rank/ranking.h"
@@ -160,13 +160,15 @@ TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
   const auto workloads = rank_rows(rows);
   rows = RankingRows();
   ASSERT_EQ(workloads.at(0).rows.size(), static_cast<std::size_t>(kRows));
-  RankingView all;
+  RankingRequest all;
   all.limit = 0;
   constexpr std::int64_t kLeastBytesPerRow = 500;
   for (const Format format : {Format::csv, Format::json}) {
     std::int64_t bytes = 0;
-    EXPECT_LT(heap_while(bytes, [&](auto& out) { write_rankings(out, workloads, database_, format, all); }),
-              64 * kRows);
+    EXPECT_LT(
+        heap_while(bytes,
+                   [&](auto& out) { write_view(out, rankings_view(workloads, database_, all), format, {}); }),
+        64 * kRows);
     EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
   }
   std::int64_t bytes = 0;

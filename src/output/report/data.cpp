@@ -5,12 +5,14 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
+#include "output/comparison.h"
 #include "output/export.h"
 #include "output/group_facts.h"
-#include "output/report/compared_gpus.h"
 #include "output/report/group_data.h"
 #include "output/report/report.h"
 #include "output/report/survey.h"
+#include "output/views.h"
+#include "rank/compare.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
@@ -37,6 +39,20 @@ std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> g
     if (std::none_of(groups.begin(), groups.end(), has_rows)) groups.push_back({what, {}});
   }
   return groups;
+}
+
+/// The comparison of the GPUs that rows of the filter are of, as `compare --format json` writes it, with
+/// "notes" of each problem besides: lines of text; null where there are not two.
+Json compared_gpus(const Database& database, const TrialFilter& filter, const GpuAlias& alias) {
+  const std::size_t gpus = database.gpus().size();
+  if (gpus < 2 || gpus > kMostSides) return nullptr;
+  const Databases databases({&database});
+  const Comparison comparison = compare_databases(databases, {CompareBy::gpu, filter, {}, {}}, alias);
+  if (comparison.sides.size() < 2) return nullptr;
+  Json document = comparison_json(comparison, databases);
+  for (std::size_t i = 0; i < comparison.problems.size(); ++i)
+    document["problems"][i]["notes"] = notes_on(comparison, comparison.problems[i]);
+  return document;
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "output/report/group_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -10,9 +13,9 @@
 #include <vector>
 
 #include "output/cell_text.h"
-#include "output/export.h"
+#include "output/fields.h"
 #include "output/group_facts.h"
-#include "output/report/column_data.h"
+#include "output/view.h"
 #include "store/columns.h"
 #include "tune/ceilings.h"
 
@@ -21,6 +24,45 @@ namespace tiletune {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Each different text once; -1 stands for null.
+Json by_name(const std::vector<Json>& values) {
+  std::map<std::string, int> places;
+  Json names = Json::array();
+  Json indices = Json::array();
+  for (const Json& value : values) {
+    if (value.is_null()) {
+      indices.push_back(-1);
+      continue;
+    }
+    const std::string key = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const auto [place, is_new] = places.try_emplace(key, static_cast<int>(names.size()));
+    if (is_new) names.push_back(value);
+    indices.push_back(place->second);
+  }
+  return {{"names", std::move(names)}, {"values", std::move(indices)}};
+}
+
+}  // namespace
+
+Json rounded(const Json& value) {
+  if (!value.is_number_float()) return value;
+  const double number = value.get<double>();
+  if (!std::isfinite(number)) return nullptr;
+  return std::strtod(fmt::format("{:.5g}", number).c_str(), nullptr);
+}
+
+Json packed_column(const std::vector<Json>& values) {
+  if (std::all_of(values.begin(), values.end(), [](const Json& value) { return value.is_null(); }))
+    return nullptr;
+  if (std::all_of(values.begin(), values.end(), [&](const Json& value) { return value == values.front(); }))
+    return {{"all", values.front()}};
+  if (std::any_of(values.begin(), values.end(), [](const Json& value) { return value.is_string(); }))
+    return by_name(values);
+  return {{"values", values}};
+}
+
+namespace {
 
 /// What the page shows or draws of a row, as the database names it.
 constexpr std::array kColumns{"kind",
@@ -203,18 +245,11 @@ void add_rows(Json& data, const RankingGroup& group, const Database& database, c
 }
 
 Json importance_data(const std::map<std::string, Importance>& by_template) {
-  Json list = Json::array();
-  for (const auto& [name, importance] : by_template) {
-    Json shares = Json::array();
-    for (const ParameterImportance& share : importance.shares()) {
-      shares.push_back({{"parameter", share.name},
-                        {"share", rounded(share.share)},
-                        {"values", share.values},
-                        {"best", share.best},
-                        {"worst_to_best", rounded(share.worst_to_best)}});
+  Json list = importance_json(by_template, "shares");
+  for (Json& one : list) {
+    for (Json& share : one["shares"]) {
+      for (Json& value : share) value = rounded(value);
     }
-    if (!shares.empty())
-      list.push_back({{"template", name}, {"rows", importance.rows()}, {"shares", std::move(shares)}});
   }
   return list;
 }

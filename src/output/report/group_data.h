@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "output/report/survey.h"
 #include "rank/ranking.h"
@@ -18,5 +19,12 @@ nlohmann::ordered_json group_data(const RankingGroup& group, const Database& dat
                                   std::size_t limit);
 
 nlohmann::ordered_json ladder_data(const Ladder& ladder, const Database& database);
+
+/// With five significant digits; anything that is not a real number as it is.
+nlohmann::ordered_json rounded(const nlohmann::ordered_json& value);
+
+/// A column of a table, in the shape that report_data() names: `values` hold null, booleans, numbers and
+/// texts. Null when all are null.
+nlohmann::ordered_json packed_column(const std::vector<nlohmann::ordered_json>& values);
 
 }  // namespace tiletune

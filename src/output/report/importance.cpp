@@ -55,4 +55,21 @@ std::vector<ParameterImportance> Importance::shares() const {
   return shares;
 }
 
+nlohmann::ordered_json importance_json(const std::map<std::string, Importance>& by_template,
+                                       const char* name) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& [template_name, importance] : by_template) {
+    nlohmann::ordered_json shares;
+    for (const ParameterImportance& share : importance.shares())
+      shares.push_back({{"parameter", share.name},
+                        {"share", share.share},
+                        {"values", share.values},
+                        {"best", share.best},
+                        {"worst_to_best", share.worst_to_best}});
+    if (!shares.empty())
+      list.push_back({{"template", template_name}, {"rows", importance.rows()}, {name, std::move(shares)}});
+  }
+  return list;
+}
+
 }  // namespace tiletune

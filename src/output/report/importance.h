@@ -43,4 +43,9 @@ class Importance {
   std::map<std::string, std::map<std::string, Sum>> by_parameter_;
 };
 
+/// By template: [{"template", "rows", NAME: [{"parameter", "share", "values", "best", "worst_to_best"}]}], of
+/// those of which something can be said.
+nlohmann::ordered_json importance_json(const std::map<std::string, Importance>& by_template,
+                                       const char* name);
+
 }  // namespace tiletune

@@ -2,12 +2,16 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/printable.h"
 #include "output/display.h"
-#include "output/report/page_text.h"
 
 namespace tiletune {
+
+// The page with its style and scripts, up to its data and after it: page_text.cpp.in.
+extern const std::string_view kPageBeforeData, kPageAfterData;
+extern const bool kPageHasCharts;
 
 namespace {
 
