@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "gpu/ipc.h"
+#include ""
 
 /// What every process tells all others.
 struct Message {

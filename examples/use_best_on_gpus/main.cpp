@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "compile/pool.h"
 #include "exchange.h"
-#include "gpu/peers.h"
+#include "gpu/stream.h"
 #include "measure/argument_pack.h"
 #include "measure/loaded_kernel.h"
 #include "measure/messages.h"
