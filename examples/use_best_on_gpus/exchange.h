@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include ""
+#include "gpu/ipc.h"
 
 /// What every process tells all others.
 struct Message {

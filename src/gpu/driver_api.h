@@ -27,6 +27,10 @@ struct DriverApi {
   TILETUNE_LOADED(memory_info, cuMemGetInfo);
   TILETUNE_LOADED(memory_allocate, cuMemAlloc);
   TILETUNE_LOADED(memory_free, cuMemFree);
+  TILETUNE_LOADED(memory_range, cuMemGetAddressRange);
+  TILETUNE_LOADED(ipc_handle, cuIpcGetMemHandle);
+  TILETUNE_LOADED(ipc_open, cuIpcOpenMemHandle);
+  TILETUNE_LOADED(ipc_close, cuIpcCloseMemHandle);
   TILETUNE_LOADED(copy_to_device, cuMemcpyHtoDAsync);
   TILETUNE_LOADED(copy_to_host, cuMemcpyDtoHAsync);
   TILETUNE_LOADED(copy_on_device, cuMemcpyDtoDAsync);
