@@ -11,8 +11,8 @@
 #include "output/cell_text.h"
 #include "output/header.h"
 #include "space/expression.h"
-#include "space/parser.h"
 #include "space/operators.h"
+#include "space/parser.h"
 
 namespace tiletune {
 

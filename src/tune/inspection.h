@@ -9,8 +9,8 @@
 #include "compile/pool.h"
 #include "inspect/kernel_code.h"
 #include "inspect/occupancy.h"
-#include "inspect/static_model.h"
 #include "inspect/resources.h"
+#include "inspect/static_model.h"
 #include "tune/target.h"
 #include "tune/task.h"
 

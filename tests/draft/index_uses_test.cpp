@@ -1,6 +1,6 @@
-#include "draft/source_facts.h"
-
 #include <gtest/gtest.h>
+
+#include "draft/source_facts.h"
 
 namespace tiletune {
 namespace index_uses_test {

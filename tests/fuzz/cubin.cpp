@@ -6,8 +6,8 @@
 #include "fuzz/fuzz.h"
 #include "inspect/elf.h"
 #include "inspect/kernel_code.h"
-#include "inspect/static_model.h"
 #include "inspect/sass.h"
+#include "inspect/static_model.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include "base/value.h"
 #include "fuzz/fuzz.h"
 #include "space/condition.h"
-#include "space/program.h"
 #include "space/operators.h"
+#include "space/program.h"
 #include "space/scope.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "carries.h"
-#include "space/program.h"
 #include "space/operators.h"
+#include "space/program.h"
 
 namespace tiletune {
 namespace expression_test {
