@@ -81,7 +81,7 @@ class Recording {
   /// The fastest at a place that `is_wanted` takes by its parameters (JSON); its time, us.
   std::optional<double> fastest_us(const std::string& place,
                                    const std::function<bool(const std::string& parameters)>& is_wanted) const;
-  /// Those that there are, the first few: "tiny 1x1x1 (gemm, f32); ..."
+  /// Names the first few that there are: "tiny 1x1x1 (gemm, f32); ..."
   std::string places_text() const;
   /// Rows with a time, and how many of them do not say how long compiling and measuring took.
   std::size_t timed() const;
