@@ -86,7 +86,7 @@ void show_rows(const Database& database, const TrialFilter& filter, const std::f
 /// Throws NothingToDo when no row passes.
 void require_rows(const Database& database, const TrialFilter& filter);
 
-/// Of options: a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
+/// Takes a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
 CLI::Validator whole_number();
 
 /// Values of --source. Throws UserError for what is none.
