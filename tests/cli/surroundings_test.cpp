@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "carries.h"
@@ -119,7 +120,15 @@ TEST_F(OnASmallDisk, AFullDiskLeavesWhatAnImportOrAMergeFoundThereAndLaterRunsGo
   std::vector<Trial> rows(500);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].key = std::to_string(i) + std::string(1000, 'x');
   Database(sandbox_.folder() / "b.db", Database::Mode::read_write).record_all(rows);
-  ASSERT_EQ(sandbox_.run({"export", "--db", "b.db", "-o", "b.json"}).code, 0);
+  nlohmann::json cache;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    cache[std::to_string(i)] = {{"x", i}, {"y", std::string(1000, 'x')}, {"time", 1}};
+  sandbox_.write("b.json", nlohmann::json({{"device_name", "NVIDIA A100"},
+                                           {"kernel_name", "k"},
+                                           {"problem_size", {64}},
+                                           {"tune_params_keys", {"x", "y"}},
+                                           {"cache", cache}})
+                               .dump());
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"import", "b.json", "--db", "disk/a.db"},
         std::vector<std::string>{"merge", "b.db", "-o", "disk/a.db"}}) {
