@@ -235,7 +235,7 @@ struct FillSide {
   bool is_predicted = false;
 };
 
-/// Of each purpose a name of its own.
+/// Gives each purpose a file name of its own.
 std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes,
                                       const std::vector<FillSide>& sides, bool names_gpu,
                                       const fs::path& file) {

@@ -36,7 +36,7 @@ std::string shared_text(const Resources& resources, const KernelLaunch& launch) 
   return human_bytes(static_cast<std::uint64_t>(resources.static_shared_bytes + launch.dynamic_shared_bytes));
 }
 
-/// Of several launches, the one with the lowest occupancy.
+/// The cells show the launch with the lowest occupancy.
 std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
   if (gpu.occupancies.empty())
     return {"-", "-", "-", std::string(name(gpu.outcome)), gpu.reason.substr(0, gpu.reason.find('\n'))};

@@ -13,7 +13,7 @@ namespace tiletune {
 /// have.
 class MeasureFlags {
  public:
-  /// Those of a command.
+  /// Adds the flags that the command has.
   void add_to(CLI::App& command, Flag::Of of);
   /// Throws UserError that names the flag.
   void apply(TuneSpec& spec) const;

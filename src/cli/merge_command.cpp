@@ -85,7 +85,7 @@ class Output {
     return made_ ? made_->add(copy, interrupted) : merge(copy, *present_, interrupted);
   }
   std::int64_t rows() { return made_ ? made_->rows() : row_count(*present_); }
-  /// Of databases that were added, whether they stay when a later one is not.
+  /// Whether databases that were added stay when a later one is not added.
   bool keeps_each() const { return present_.has_value(); }
   void finish() {
     if (made_) made_->put_in_place();

@@ -164,7 +164,7 @@ std::string with_what_is_set(const TemplateSpec& kernel) {
                     Where{"--set", ""}, broken);
 }
 
-/// Those of a parameter's values that occur in some configuration of the space.
+/// The values of each parameter that occur in some configuration of the space.
 std::vector<std::vector<Value>> occurring_values(const Space& space, std::size_t parameters) {
   std::vector<std::vector<Value>> values(parameters);
   for (std::uint64_t index = 0; index < space.size(); ++index) {

@@ -250,7 +250,7 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   return array;
 }
 
-/// Of a space: what decides which configurations a shard has.
+/// What decides which configurations of a space a shard has.
 struct Division {
   std::uint64_t configurations = 0;
   std::string hash;  ///< of the config, of the options that narrow it, and of the way it is divided

@@ -128,7 +128,7 @@ std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
   }
 }
 
-/// Of manifests that `init` drafted and no person has checked yet.
+/// Notes on manifests that `init` drafted and no person has checked yet.
 std::vector<std::string> draft_notes(const TuneSpec& spec) {
   std::vector<std::string> notes;
   for (const TemplateSpec& kernel : spec.templates) {

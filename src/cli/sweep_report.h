@@ -18,7 +18,7 @@ std::string headline(const ChosenGpus& gpus);
 /// How large the space of one set of GPUs is.
 std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec);
 
-/// Of each problem that was not completely tried: how much of it was, and what ended it.
+/// How much was tried of each problem that was not completely tried, and what ended it.
 std::string untried_lines(const SweepSummary& summary);
 
 struct SweepView {

@@ -103,7 +103,7 @@ std::string bound_source(const TuneSpec& spec, const Trial& row) {
   return kernel == nullptr ? "" : fmt::format(" ({})", error_bound_text(*kernel));
 }
 
-/// Of rows whose elements were compared one by one.
+/// The tolerance of rows whose elements were compared one by one; empty for others.
 std::string tolerance_text(const TuneSpec& spec, const Trial& row) {
   const TemplateSpec* const kernel = template_of(spec, row);
   if (kernel == nullptr || !kernel->operation.tolerance) return "";

@@ -23,7 +23,7 @@ struct ImportFacts {
   bool replayed = false;        ///< they are those of a config that is replayed, which has fewer options
 };
 
-/// Of each of a file's names so many are kept: a set of this size stands for more, too.
+/// So many different names are kept of each kind: a set of this size may stand for more.
 inline constexpr std::size_t kMostDistinct = 1000;
 
 /// What was found in a file.

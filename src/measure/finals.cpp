@@ -156,7 +156,7 @@ class Finals {
     attempt(runner, body);
   }
 
-  /// The same of what launches nothing.
+  /// As guarded(), for work that launches nothing.
   template <typename Body>
   void attempt(Runner& runner, const Body& body) {
     if (!runner.runs()) return;

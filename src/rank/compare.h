@@ -145,7 +145,7 @@ struct Slowdown {
   bool is_certain = false;        ///< the intervals, widened by the noise floor, do not overlap
   bool has_intervals = false;     ///< one at least; otherwise nothing is known of the noise
 };
-/// Those beyond a number of percent, and those of problems where a later side has failures alone.
+/// The slowdowns beyond a number of percent, and those of problems where a later side has only failures.
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent);
 
 /// A problem that ran on a side before and of which this one has no row.

@@ -71,7 +71,7 @@ std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table
 RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
                         const KernelFacts& facts);
 
-/// Of kernels that were measured on one of the training problems at least, from their times there.
+/// Models of kernels that were measured on at least one training problem, from their times there.
 std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
                                    const std::vector<std::size_t>& training, const KernelFacts& facts);
 

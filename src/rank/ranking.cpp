@@ -16,7 +16,7 @@ bool overlap(const RankingRow& a, const RankingRow& b) {
   return a.low_us <= b.high_us && b.low_us <= a.high_us;
 }
 
-/// Of kernels that cannot be distinguished by time, the one that needs less is the better choice.
+/// Whether `a` needs less than `b`, and so is the better choice where time cannot distinguish them.
 bool preferred(const RankingRow* a, const RankingRow* b) {
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }

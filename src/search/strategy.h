@@ -41,8 +41,8 @@ class Strategy {
   /// The next configurations to try, `most` at most, each once in a search. None: it waits to be told what
   /// became of earlier ones, or, when it was told of all of them, it is done.
   virtual std::vector<Choice> ask(std::size_t most) = 0;
-  /// The same, but only among `some`, which cost less to try than others. None: the strategy does not expect
-  /// that one of them may be the fastest, or does not take costs into account.
+  /// The next configurations to try among `some`, which cost less to try than others. None: the strategy does
+  /// not expect that one of them may be the fastest, or does not take costs into account.
   virtual std::vector<Choice> ask_among(const std::vector<Choice>& /*some*/, std::size_t /*most*/) {
     return {};
   }

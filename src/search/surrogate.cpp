@@ -20,11 +20,11 @@ using search::ExploredSpace;
 
 /// Configurations drawn at random before anything is predicted.
 constexpr std::size_t kFirst = 12;
-/// Of how many untried configurations times are predicted before the most promising are chosen.
+/// Untried configurations whose times are predicted before the most promising are chosen.
 constexpr std::size_t kMostCandidates = 1000;
-/// Of those, how many are changes of changes of the best.
+/// Candidates that are changes of changes of the best.
 constexpr std::size_t kSecondNeighbours = 500;
-/// Whose changes are candidates.
+/// The best configurations, whose changes are candidates.
 constexpr std::size_t kBest = 8;
 /// The most observations that predictions follow from: the fastest, and some others.
 constexpr std::size_t kMostObservations = 500;
@@ -169,7 +169,7 @@ class Surrogate : public Strategy {
     return chosen;
   }
 
-  /// Of the lessons, the nearest first.
+  /// The fastest configurations of the nearest lessons, the nearest first.
   std::deque<Choice> winners() const {
     constexpr std::size_t kMost = 3;
     std::vector<const Lesson*> best;
@@ -185,7 +185,7 @@ class Surrogate : public Strategy {
     return winners;
   }
 
-  /// Of all spaces, each configuration as likely as the others.
+  /// An untried configuration of any space, each as likely as the others.
   Choice any_untried() {
     std::uint64_t drawn = random_.below(left());
     for (std::size_t i = 0;; ++i) {
@@ -194,8 +194,8 @@ class Surrogate : public Strategy {
     }
   }
 
-  /// Of a time the logarithm, compared with the best of this problem; of what did not run the median of those
-  /// that did.
+  /// The logarithm of each time's ratio to the best of this problem; for what did not run, the median of what
+  /// did.
   std::vector<double> logarithms(const std::vector<std::pair<Choice, double>>& observed) const {
     std::vector<double> known;
     for (const auto& [choice, cost] : observed_)
@@ -220,7 +220,7 @@ class Surrogate : public Strategy {
     return points;
   }
 
-  /// Those that predictions follow from: of many, the fastest half and some of the others.
+  /// The observations that predictions follow from: of many, the fastest and as many of the others.
   std::vector<std::pair<Choice, double>> observations() {
     std::vector<std::pair<Choice, double>> kept = observed_;
     const std::size_t most = kMostObservations - lessons_.size();
@@ -351,7 +351,7 @@ class Surrogate : public Strategy {
   /// The most promising of these whose time may be below `limit`, the logarithm of a ratio to the best time.
   std::vector<Choice> choose_among(const std::vector<Choice>& fresh, std::size_t count, double limit) {
     observe();
-    // Those that are under way come first: they are believed to be as predicted.
+    // Configurations that are under way come first: their predictions are taken for results.
     std::vector<Choice> pool;
     for (const auto& [choice, prediction] : open_) pool.push_back(choice);
     const std::size_t open = pool.size();

@@ -39,7 +39,7 @@ Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& fi
   return trial.outcome;
 }
 
-/// Of a row and the sweeps that it belongs to: one transaction, unless GroupedWrites has begun one.
+/// One transaction for a row and the sweeps that it belongs to, unless GroupedWrites has begun one.
 class Together {
  public:
   explicit Together(SQLite::Database& connection) {

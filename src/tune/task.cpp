@@ -448,7 +448,7 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
-  // Of the whole sweep: a worker that is confined opens no library.
+  // The libraries that the whole sweep needs: a worker that is confined opens no library.
   request.needs_blas =
       std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
         const Operation& operation = kernel.operation;

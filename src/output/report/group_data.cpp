@@ -96,7 +96,7 @@ constexpr std::array kColumns{"kind",
 constexpr std::array kProvenance{"driver_version", "cuda_version", "nvrtc_version", "architecture", "host"};
 /// Other people's rows may each have a name of their own.
 constexpr std::size_t kMostParameters = 100;
-/// Of a curve, which shows no more.
+/// The most steps that a curve shows.
 constexpr std::size_t kMostSteps = 200;
 
 /// The rows of the page, by column.
