@@ -38,8 +38,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  /// The next configurations to try, `most` at most, each once in a search. None: it waits to be told what
-  /// became of earlier ones, or, when it was told of all of them, it is done.
+  /// The next configurations to try, `most` at most, each once in a search. None: it waits for results
+  /// of earlier ones, or, when it has all of them, it is done.
   virtual std::vector<Choice> ask(std::size_t most) = 0;
   /// The next configurations to try among `some`, which cost less to try than others. None: the strategy does
   /// not expect that one of them may be the fastest, or does not take costs into account.
@@ -53,8 +53,8 @@ class Strategy {
   virtual std::size_t most_lessons() const { return 0; }
   /// Called before anything is asked, with what is known of other problems.
   virtual void learn(const std::vector<Lesson>& /*lessons*/) {}
-  /// How much faster than the best of those told the best configuration may still be, in per cent of its
-  /// time, as the strategy estimates it; none: it cannot tell, or not yet.
+  /// How much faster than the best so far the best configuration may still be, in per cent of its time, as
+  /// the strategy estimates it; none: it has no estimate, or not yet.
   virtual std::optional<double> remaining_gain_percent() { return std::nullopt; }
 };
 

@@ -28,13 +28,13 @@ constexpr std::size_t kSecondNeighbours = 500;
 constexpr std::size_t kBest = 8;
 /// The most observations that predictions follow from: the fastest, and some others.
 constexpr std::size_t kMostObservations = 500;
-/// How many standard deviations below its predicted time a configuration is hoped to lie.
-constexpr double kHope = 2;
-/// How often a choice is one change away from the best, whatever is hoped of others.
+/// A configuration's lower confidence bound lies so many standard deviations below its predicted time.
+constexpr double kBoundDeviations = 2;
+/// How often a choice is one change away from the best, whatever the bounds of others.
 constexpr double kNearBest = 0.25;
 
-/// So many configurations of which none ran leave no hope for others.
-constexpr std::size_t kHopeless = 500;
+/// No gain is expected once so many configurations were tried and none ran.
+constexpr std::size_t kMostFailures = 500;
 
 /// What a configuration was predicted to take, as a logarithm, when it was chosen.
 struct Prediction {
@@ -107,13 +107,13 @@ class Surrogate : public Strategy {
   /// time, times the errors of earlier predictions. A tenth of that bound was the right one for 1% in 95 of
   /// 100 replays of recorded spaces. It says nothing before 60 results, and while the best was found lately.
   std::optional<double> remaining_gain_percent() override {
-    if (observed_.size() == total() || (successes_ == 0 && observed_.size() >= kHopeless)) return 0;
+    if (observed_.size() == total() || (successes_ == 0 && observed_.size() >= kMostFailures)) return 0;
     constexpr std::size_t kLeast = 60;
     constexpr double kPercentPerLog = 10;
     const std::size_t since = observed_.size() - best_since_;
-    if (!hoped_gain_ || observed_.size() < kLeast || since < std::max(kLeast, observed_.size() / 2))
+    if (!predicted_gain_ || observed_.size() < kLeast || since < std::max(kLeast, observed_.size() / 2))
       return std::nullopt;
-    return kPercentPerLog * *hoped_gain_ * error_scale();
+    return kPercentPerLog * *predicted_gain_ * error_scale();
   }
 
  private:
@@ -358,7 +358,7 @@ class Surrogate : public Strategy {
     pool.insert(pool.end(), fresh.begin(), fresh.end());
     process_.predict(points_of(pool), open + count);
     for (std::size_t i = 0; i < open; ++i) process_.believe(i);
-    if (std::isinf(limit)) note_hope(open, pool.size());
+    if (std::isinf(limit)) note_gain(open, pool.size());
     std::vector<bool> taken(pool.size());
     std::vector<Choice> chosen;
     while (chosen.size() < count) {
@@ -372,8 +372,8 @@ class Surrogate : public Strategy {
     return chosen;
   }
 
-  double hoped(std::size_t candidate) const {
-    return process_.mean(candidate) - kHope * process_.deviation(candidate);
+  double lower_bound(std::size_t candidate) const {
+    return process_.mean(candidate) - kBoundDeviations * process_.deviation(candidate);
   }
 
   /// Without a result of this problem only the order of times is predicted.
@@ -400,9 +400,9 @@ class Surrogate : public Strategy {
       double least = limit;
       for (std::size_t i = open; i < pool.size(); ++i) {
         if (!is_free(i) || !is_wanted(i)) continue;
-        const double hope = hoped(i);
-        if (hope < least) {
-          least = hope;
+        const double bound = lower_bound(i);
+        if (bound < least) {
+          least = bound;
           best = i;
         }
       }
@@ -415,12 +415,12 @@ class Surrogate : public Strategy {
   }
 
   /// How much faster than the best the most promising candidate may be, as a logarithm.
-  void note_hope(std::size_t open, std::size_t end) {
+  void note_gain(std::size_t open, std::size_t end) {
     constexpr double kDeviations = 3;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = open; i < end; ++i)
       least = std::min(least, process_.mean(i) - kDeviations * process_.deviation(i));
-    if (successes_ > 0 && open < end) hoped_gain_ = std::max(0.0, -least);
+    if (successes_ > 0 && open < end) predicted_gain_ = std::max(0.0, -least);
   }
 
   void judge_prediction(const Choice& choice, double cost) {
@@ -461,7 +461,7 @@ class Surrogate : public Strategy {
   double best_us_ = search::kDidNotRun;
   Choice best_;
   std::size_t best_since_ = 0;  ///< results when it was found
-  std::optional<double> hoped_gain_;
+  std::optional<double> predicted_gain_;
 };
 
 }  // namespace

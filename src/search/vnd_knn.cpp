@@ -82,31 +82,31 @@ class VndKnn : public Walker {
  public:
   explicit VndKnn(ExploredSpace& explored) : explored_(explored), results_(explored) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (current_.cost == kDidNotRun) {
       if (open_ > 0) return std::nullopt;
       ++open_;
-      return Wish{explored_.any(), kStart};
+      return Proposal{explored_.any(), kStart};
     }
     if (open_ == kMostOpen) return std::nullopt;
     const std::size_t neighbourhood = drawn_neighbourhood();
     ++open_;
-    return Wish{candidate(neighbourhood), neighbourhood};
+    return Proposal{candidate(neighbourhood), neighbourhood};
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     --open_;
-    const Tried tried{wish.index, cost};
+    const Tried tried{proposal.index, cost};
     results_.add(tried);
     add_to_elite(tried);
-    if (wish.purpose == kStart) {
+    if (proposal.purpose == kStart) {
       if (current_.cost == kDidNotRun) current_ = tried;
       return;
     }
     // A result of before a restart.
     if (current_.cost == kDidNotRun) return;
     const bool accepted = accepts(cost, current_.cost, temperature_, explored_.random());
-    double& weight = weights_[wish.purpose];
+    double& weight = weights_[proposal.purpose];
     weight = std::clamp(weight * (accepted ? 1.1 : 0.9), 0.1, 10.0);
     temperature_ *= kCooling;
     if (accepted) {
