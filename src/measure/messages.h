@@ -166,7 +166,7 @@ struct PrepareRequest {
 struct MeasuredBaseline {
   std::string name;     ///< "cublas", "cublaslt", or that of a kernel
   std::string library;  ///< "cuBLAS 13.0.2"; empty for a kernel
-  std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
+  std::string kernel;   ///< names of the kernels it launches, joined by " + "; empty where they are not known
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   std::string warning;        ///< of its row: its kernel multiplies another type than was asked for; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference

@@ -77,10 +77,10 @@ bool Database::Impl::Patience::lasts(bool is_new) {
   const auto now = std::chrono::steady_clock::now();
   if (is_new) {
     since = now;
-    told = false;
+    reported = false;
   }
   if (now - since < std::chrono::seconds(1)) return true;
-  if (!std::exchange(told, true)) tell();
+  if (!std::exchange(reported, true)) tell();
   gone = give_up(now - since);
   return !gone;
 }

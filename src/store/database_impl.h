@@ -57,7 +57,7 @@ struct Database::Impl {
     std::function<void()> tell;
     std::function<bool(std::chrono::steady_clock::duration)> give_up;
     std::chrono::steady_clock::time_point since = {};  ///< this wait
-    bool told = false;                                 ///< of it
+    bool reported = false;                             ///< by tell(), in this wait
     bool gone = false;                                 ///< for good
 
     /// Asked again and again as long as a wait lasts; `is_new` at its beginning.

@@ -168,7 +168,7 @@ class TaskQueue {
     Task* first = nullptr;               ///< tasks of a workload follow each other
     std::size_t tasks = 0;
     std::deque<Choice> asked;  ///< and not yet proposed
-    std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    std::set<Choice> pending;  ///< proposed, and what became of them is not known
     bool waits = false;        ///< it gave nothing, and there are results to come
     std::vector<std::pair<Choice, double>>
         times;  ///< of what ran, us; after its end the fastest and some others
