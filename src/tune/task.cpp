@@ -318,7 +318,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     Task task = make_task(spec, kernel, problem, stop);
     check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
     if (sources.empty()) return task;
-    task.arrays = arrays.of(task.instantiator.workload());
+    task.arrays = arrays.hash_of(task.instantiator.workload());
     const Operation& operation = kernel.operation;
     if (operation.consensus > 0) task.reference_hash = fmt::format("consensus {}", operation.consensus);
     if (operation.python) {
