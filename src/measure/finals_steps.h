@@ -66,7 +66,7 @@ class HostCopies {
   Timer& timer_;
   std::vector<std::unique_ptr<PinnedBuffer>> memory_;
   std::vector<DeviceAddress> inputs_;   ///< by buffer: where its input is; 0: it has none
-  std::vector<DeviceAddress> outputs_;  ///< the same of outputs
+  std::vector<DeviceAddress> outputs_;  ///< by buffer: where its output is; 0: it has none
 };
 
 }  // namespace tiletune

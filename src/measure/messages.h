@@ -112,7 +112,7 @@ struct PrepareRequest {
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
   bool needs_blas = true;   ///< a problem of the sweep is computed by a library; opening it takes a while
-  bool needs_nccl = false;  ///< the same of NCCL, with which kernels may be launched too
+  bool needs_nccl = false;  ///< a problem needs NCCL, with which kernels may be launched too
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;

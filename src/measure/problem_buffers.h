@@ -166,7 +166,7 @@ class ProblemBuffers {
   std::map<std::string, std::uint64_t> reference_checksums_;
   std::map<std::string, double> reference_rms_;  ///< known once something was verified
   std::vector<std::size_t> outputs_;             ///< slots
-  std::vector<std::size_t> compared_;            ///< those of the outputs that have a reference
+  std::vector<std::size_t> compared_;            ///< slots of the outputs that have a reference
   std::optional<CheckQueue> checks_;             ///< always, once the outputs are known
 };
 

@@ -15,7 +15,7 @@ struct FailureKind {
   Outcome outcome = Outcome::refused;
   std::uint64_t count = 0;
   std::int64_t example = 0;  ///< id of the row that comes first by template, problem and parameters
-  std::string reason;        ///< of that row, its first line
+  std::string reason;        ///< first line of the example's reason
 };
 
 /// The text with '#' for each number (48.5, 0x7f, 1e-05): reasons give the arithmetic of every configuration.

@@ -50,7 +50,7 @@ class TextTable {
     Align align;
     int drop_order;
     std::size_t widest;        ///< cell or header
-    std::size_t longest_word;  ///< of those
+    std::size_t longest_word;  ///< longest word of cells and header
     bool has_value = false;    ///< in some row
     bool is_left_out = false;  ///< where lines have a width
   };

@@ -21,7 +21,7 @@ struct HistoryStep {
 /// How the best time of a problem fell.
 struct History : Comparable {
   std::uint64_t evaluations = 0;   ///< in all, with those that failed
-  std::uint64_t without_cost = 0;  ///< of these, whose rows say nothing of compiling and measuring
+  std::uint64_t without_cost = 0;  ///< evaluations whose rows say nothing of compiling and measuring
   double cost_s = 0;               ///< in all
   std::vector<HistoryStep> steps = {};
 };

@@ -52,7 +52,7 @@ struct RankedRow {
 struct RankingGroup : Comparable {
   /// Fastest first; within a tie fewer registers, then higher occupancy first.
   std::vector<RankedRow> rows;
-  DatedRow newest = {};  ///< of its kernels that ran
+  DatedRow newest = {};  ///< newest row of a kernel that ran
 };
 
 /// Groups with a kernel that ran, in order of first appearance.

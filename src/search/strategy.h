@@ -30,7 +30,7 @@ struct Lesson {
   std::vector<std::uint32_t>
       positions;             ///< of its values among those of the parameters, as Space::positions()
   double relative_time = 1;  ///< its time, divided by the best that is known of that problem
-  double distance = 1;       ///< of that problem from this one, 0 (alike) to 1
+  double distance = 1;       ///< distance of its problem from this one, 0 (alike) to 1
 };
 
 /// Decides what is tried of one problem, over the spaces of all its templates.

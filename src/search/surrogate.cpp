@@ -449,7 +449,7 @@ class Surrogate : public Strategy {
   search::GaussianProcess process_;
   std::vector<std::pair<Choice, double>> observed_;
   std::map<Choice, Prediction> open_;  ///< chosen, and what became of them is not known
-  std::deque<Choice> chosen_;          ///< of those, what was not yet asked for
+  std::deque<Choice> chosen_;          ///< the open ones that were not yet asked for
   std::deque<double> errors_;          ///< of predictions, in their standard deviations
   std::size_t successes_ = 0;
   std::size_t most_asked_ = 0;   ///< at a time
@@ -457,7 +457,7 @@ class Surrogate : public Strategy {
   std::size_t observed_by_process_ = 0;
   bool is_observed_ = false;  ///< by the process
   std::vector<Lesson> lessons_;
-  std::deque<Choice> winners_;  ///< of them, what is still to be chosen
+  std::deque<Choice> winners_;  ///< lessons' winners that are still to be chosen
   double best_us_ = search::kDidNotRun;
   Choice best_;
   std::size_t best_since_ = 0;  ///< results when it was found

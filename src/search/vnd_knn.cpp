@@ -121,8 +121,8 @@ class VndKnn : public Walker {
 
  private:
   static constexpr std::size_t kCandidates = 8;  ///< predicted for each step
-  static constexpr std::size_t kNeighbours = 4;  ///< of them, from the neighbourhood
-  static constexpr std::size_t kElite = 5;       ///< of which two are crossed
+  static constexpr std::size_t kNeighbours = 4;  ///< candidates from the neighbourhood
+  static constexpr std::size_t kElite = 5;       ///< the best, two of which are crossed
   /// A slowdown by 10% is accepted with probability 1 / e at first.
   static constexpr double kFirstTemperature = 0.1;
   static constexpr double kCooling = 0.99;

@@ -252,7 +252,7 @@ class MeasuringEvaluator : public Evaluator {
   bool reported_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
   std::vector<MeasuredBaseline> baselines_;  ///< of the workload
-  std::vector<Trial> baseline_rows_;         ///< of these, until all are known
+  std::vector<Trial> baseline_rows_;         ///< rows of baselines_, until all are known
   std::deque<Candidate> waiting_baselines_;  ///< to be measured
   std::optional<Candidate> baseline_;        ///< that a worker measures
   std::optional<Candidate> candidate_;

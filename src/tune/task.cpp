@@ -216,7 +216,7 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
 
 struct Sources {
   std::shared_ptr<const KernelSource> kernel;
-  std::map<std::filesystem::path, std::shared_ptr<const KernelSource>> operation;  ///< of its kernels
+  std::map<std::filesystem::path, std::shared_ptr<const KernelSource>> operation;  ///< its kernels' sources
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
