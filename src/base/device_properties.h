@@ -67,7 +67,7 @@ struct Calibration {
   double shared_gbs = 0;  ///< 16-byte loads from shared memory without bank conflicts, all multiprocessors
   double event_floor_us = 0;         ///< two events with nothing between them; subtracted from every sample
   double empty_kernel_us = 0;        ///< what a kernel that does nothing is then reported to take
-  double empty_kernel_batch_us = 0;  ///< the same in a batch
+  double empty_kernel_batch_us = 0;  ///< what such a kernel is reported to take in a batch
 
   static constexpr auto fields() {
     return std::tuple{field("ffma_tflops", &Calibration::ffma_tflops, {.min = 0}),

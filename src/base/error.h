@@ -13,7 +13,7 @@ struct Where {
 
   /// "configs/a.json: /templates/0/name", or just the part that is known.
   std::string text() const;
-  /// The same file, one level deeper: `at("x")` of "/a" is "/a/x" (with RFC 6901 escaping).
+  /// A place one level deeper in the file: `at("x")` of "/a" is "/a/x" (with RFC 6901 escaping).
   Where at(const std::string& key) const;
   Where at(size_t index) const;
 };

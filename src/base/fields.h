@@ -46,7 +46,7 @@ struct Bounds {
   }
 };
 
-/// Of what is not a number.
+/// Bounds of a type that is not a number.
 struct NoBounds {};
 
 template <typename T>
@@ -57,7 +57,7 @@ template <typename T>
 requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) struct BoundsOf<T> {
   using type = Bounds<T>;
 };
-/// Of each number.
+/// The bounds hold for each number.
 template <typename T>
 struct BoundsOf<std::optional<T>> : BoundsOf<T> {};
 template <typename T>

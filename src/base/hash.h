@@ -32,7 +32,7 @@ class Hasher {
 
 /// As hex(), of what a file holds. Throws UserError when it cannot be read.
 std::string hash_of_file(const std::filesystem::path& file);
-/// Of the first `most` bytes of an open file that is called `name`.
+/// Hashes the first `most` bytes of an open file that is called `name`.
 std::string hash_of_file(const Descriptor& file, const std::filesystem::path& name, std::uint64_t most);
 
 std::uint64_t checksum64(std::string_view bytes);

@@ -55,8 +55,10 @@ std::vector<std::string> nccl_library_names();
 // Each declares a member that points to a function of the member `library`, by its name in NVIDIA's header. A
 // macro of the header may stand for a version of it: cuMemAlloc is cuMemAlloc_v2. Null, with the second,
 // where the library has no such function.
+// NOLINTBEGIN(bugprone-macro-parentheses): names in a declaration cannot stand in parentheses.
 #define TILETUNE_LOADED(member, function) decltype(&function) member = library.load(TILETUNE_TEXT(function))
 #define TILETUNE_FOUND(member, function) decltype(&function) member = library.find(TILETUNE_TEXT(function))
 #define TILETUNE_TEXT(name) #name
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace tiletune

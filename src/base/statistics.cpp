@@ -76,7 +76,7 @@ namespace {
 
 using Places = std::vector<std::uint32_t>;
 
-/// Of the values, the smallest first.
+/// Places of the values, that of the smallest first.
 Places ascending(std::span<const double> values) {
   Places places(values.size());
   std::iota(places.begin(), places.end(), 0U);

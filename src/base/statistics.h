@@ -17,7 +17,7 @@ struct Samples {
   int batch = 1;                           ///< launches per sample; the most where samples differ
   int discarded = 0;                       ///< samples thrown away, because the GPU was throttled meanwhile
   std::optional<double> isolated_us = {};  ///< of a batched kernel: the median of single launches
-  /// Of a launch on several GPUs: for each sample, the time of each GPU.
+  /// The time of each GPU for each sample, if the launch runs on several GPUs.
   std::vector<std::vector<double>> gpu_times_us = {};
 
   static constexpr auto fields() {
@@ -62,7 +62,7 @@ struct Timing : Samples {
 /// Statistics, 7.1); below six samples no pair does, and it is the whole range.
 Timing summarise(Samples samples);
 
-/// Of a list that is not empty: the middle value, or the mean of the two in the middle.
+/// The middle value, or the mean of the two in the middle. The list must not be empty.
 double median(std::vector<double> values);
 
 /// The correlation of the ranks of two equally long lists, values that are equal sharing the mean of their

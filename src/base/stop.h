@@ -8,7 +8,7 @@ namespace tiletune {
 using Stop = std::function<bool()>;
 inline bool never_stop() { return false; }
 
-/// Thrown by what was told to give up.
+/// Thrown by what was asked to stop.
 struct Stopped {};
 
 }  // namespace tiletune

@@ -105,7 +105,7 @@ std::string absolute_folders(std::string text, std::string_view separators) {
 }
 
 /// This process's environment, but programs, libraries and modules are looked for in absolute folders alone:
-/// a worker's working folder is a stranger's.
+/// a worker's working folder is untrusted.
 std::vector<std::string> environment_of_worker() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -32,7 +32,7 @@ struct ConfigOptions {
   void add_to(CLI::App& command);
   /// With `faults`, mistakes in templates are added to them as long as one template is left.
   TuneSpec load(std::vector<UserError>* faults = nullptr) const;
-  /// The same with all mistakes, also the one that nothing is left behind.
+  /// As load(); the mistake that leaves no template is added to `faults`, too.
   TuneSpec load_all(std::vector<UserError>& faults) const;
 };
 
@@ -101,12 +101,12 @@ std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);
 
-/// The same about a database that is named by another option than --db, such as "-o FILE", or by none ("").
+/// The error for a database that is named by another option than --db, such as "-o FILE", or by none ("").
 UserError named_by(const std::string& option, const UserError& error);
 
 /// Writes to a file, or to standard output for "" and "-".
 void write_output(const std::filesystem::path& file, const std::string& text);
-/// The same for output that may be too long for memory.
+/// As write_output(), for output that may be too long for memory.
 void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 /// --shard I/N

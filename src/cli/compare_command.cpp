@@ -30,7 +30,7 @@ namespace tiletune {
 
 namespace {
 
-/// Of the command line that a comparison fails by; any slowdown is beyond none of them.
+/// The largest value of --fail-above: no slowdown is beyond it.
 constexpr double kMostPercent = 1e6;
 
 struct CompareOptions {

@@ -25,10 +25,10 @@ struct FillConfigs {
 /// cannot be named any more, and PlanningStopped once `stop` says so; the configs written until then stay.
 FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
                                const std::filesystem::path& file, const Stop& stop);
-/// The same for kernels of portfolios on problems where they were not measured.
+/// Writes configs for kernels of portfolios on problems where they were not measured.
 FillConfigs write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                                const std::filesystem::path& file, const Stop& stop);
-/// The same for kernels that portfolios choose on problems where they were not measured.
+/// Writes configs for kernels that portfolios choose on problems where they were not measured.
 FillConfigs write_fill_configs(const std::vector<AppliedPortfolio>& applied,
                                const std::filesystem::path& file, const Stop& stop);
 

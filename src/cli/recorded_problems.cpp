@@ -14,7 +14,7 @@ namespace tiletune {
 
 namespace {
 
-void check(const std::string& text) {
+void check_problem(const std::string& text) {
   auto words = problem_words(text);
   const auto sizes = written_sizes(words.front());
   // As they are recorded: neither a sign nor zeros in front.
@@ -89,7 +89,7 @@ void add_new(std::vector<T>& values, const T& value) {
 void filter_problems(const std::vector<std::string>& texts, const std::vector<const Database*>& databases,
                      TrialFilter& filter) {
   if (texts.empty()) return;
-  for (const std::string& text : texts) check(text);
+  for (const std::string& text : texts) check_problem(text);
   const auto has_more = [](const std::string& text) { return text.find('=') != std::string::npos; };
   const auto recorded = recorded_problems(databases, std::any_of(texts.begin(), texts.end(), has_more));
   for (const std::string& text : texts) {

@@ -334,7 +334,7 @@ void submit(const SlurmArray& array) {
       "Correct what sbatch says above; the scripts are written. Does this machine belong to the cluster?");
 }
 
-void check(const SlurmCommand& options) {
+void check_command(const SlurmCommand& options) {
   if (!options.compile_for.empty() && options.cache.empty())
     throw UserError("the kernel cache must be on storage that all nodes share", Where{"--compile-for", ""},
                     "Name its folder with --cache FOLDER.");
@@ -352,7 +352,7 @@ void check(const SlurmCommand& options) {
 }
 
 int run(const SlurmCommand& options) {
-  check(options);
+  check_command(options);
   TuneSpec spec = options.config.load();
   options.compile.add_include_folders(spec);
   catch_interrupts();

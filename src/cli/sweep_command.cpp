@@ -114,7 +114,7 @@ void keep_recorded_alone(const SweepCommand& options, TuneSpec& spec, const Data
   spec.budget = {};
 }
 
-/// What is wrong with any template on any problem is told at once.
+/// Reports what is wrong with any template on any problem at once.
 std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
   try {
     return plan_tasks(spec, is_over);

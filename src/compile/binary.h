@@ -11,7 +11,7 @@
 
 namespace tiletune {
 
-/// Of one kernel. A kernel and its reference, so two of the largest, fit into one message (kMaxFrameBytes).
+/// The largest kernel. One and its reference, so two of the largest, fit into one message (kMaxFrameBytes).
 inline constexpr std::size_t kMostCubinBytes = std::size_t{24} << 20;
 
 /// Compiled kernels as they lie in the cache.

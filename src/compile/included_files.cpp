@@ -75,7 +75,7 @@ Descriptor IncludedFiles::find_own(const fs::path& name) {
     const std::string missing = first_missing(source_, name).value_or(name.lexically_normal());
     dependencies_.insert_or_assign(missing, state_of(source_, missing));
   }
-  // Of what must not be read nobody learns whether it is there.
+  // Nobody learns whether a file that must not be read is there.
   errno = ENOENT;
   return file;
 }

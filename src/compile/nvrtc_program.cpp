@@ -159,9 +159,9 @@ std::string checked_text(const CompileRequest& request) {
   return text;
 }
 
-class Program {
+class NvrtcProgram {
  public:
-  Program(const KernelSource& source, const std::string& text) {
+  NvrtcProgram(const KernelSource& source, const std::string& text) {
     std::vector<const char*> names;
     std::vector<const char*> texts;
     for (const NamedHeader& header : standard_headers()) {
@@ -174,9 +174,9 @@ class Program {
                          texts.data(), names.data()),
           "nvrtcCreateProgram");
   }
-  ~Program() { nvrtc().destroy(&program_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  ~NvrtcProgram() { nvrtc().destroy(&program_); }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
   void add_name(const std::string& expression) {
     check(nvrtc().add_name(program_, expression.c_str()), "nvrtcAddNameExpression");
@@ -356,7 +356,7 @@ bool notices_includes() {
   source.name = "probe.cu";
   source.text = fmt::format("#include \"{}\"\n", kMissing);
   const IncludedFiles included(source, std::nullopt);
-  Program(source, source.text).compile({});
+  NvrtcProgram(source, source.text).compile({});
   // Without a folder of its own every name leads out.
   return included.refused().contains(kMissing);
 }
@@ -366,7 +366,7 @@ Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
   IncludedFiles included(request.source, cuda_include_folder());
-  Program program(request.source, checked_text(request));
+  NvrtcProgram program(request.source, checked_text(request));
   for (const std::string& expression : request.kernel_expressions) program.add_name(expression);
   errno = 0;
   const nvrtcResult result = program.compile(options);

@@ -23,7 +23,7 @@ inline constexpr const char* kPrelude = "tiletune/prelude.h";
 /// headers, whichever CUB the search finds, stands one of those that kernels use.
 inline constexpr const char* kCubHeader = "cub/cub.cuh";
 
-/// Of all of them.
+/// The hash of all standard headers.
 const std::string& standard_headers_hash();
 
 }  // namespace tiletune

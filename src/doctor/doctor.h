@@ -45,7 +45,7 @@ struct MachineFacts {
   std::string nvrtc_version;
   std::string compile_failure;  ///< of a trial kernel; empty when it was compiled
   double compile_s = 0;
-  std::string not_confined;  ///< why kernels of strangers cannot be confined; empty when they are
+  std::string not_confined;  ///< why untrusted kernels cannot be confined; empty when they are
   int cores = 1;
   std::optional<double> core_quota;  ///< what a container may use of them
   CacheFacts cache;

@@ -191,7 +191,7 @@ constexpr std::array<Rule<MachineFacts>, 11> kMachineRules{{
     {"nvml", nvml},
 }};
 
-Said not_told() {
+Said not_reported() {
   return note("NVML does not report it", "a disturbance of this kind would go unnoticed",
               "A newer driver may report it; see also 'nvidia-smi -q -i {gpu}'.");
 }
@@ -222,7 +222,7 @@ Said use(const GpuFacts& facts) {
 MaybeSaid memory(const GpuReadings& now) {
   /// Other people's programs hold some memory at least; an idle driver may keep a little for itself.
   constexpr std::uint64_t kSomebodysMemory = std::uint64_t{256} << 20;
-  if (!now.memory) return not_told();
+  if (!now.memory) return not_reported();
   const std::string found =
       fmt::format("{} of {} free", human_bytes(now.memory->free_bytes), human_bytes(now.memory->total_bytes));
   const bool unexplained =
@@ -235,7 +235,7 @@ MaybeSaid memory(const GpuReadings& now) {
 }
 
 MaybeSaid clock(const GpuReadings& now) {
-  if (!now.sm_clock_mhz) return not_told();
+  if (!now.sm_clock_mhz) return not_reported();
   std::string found = fmt::format("SM {:.0f} MHz now", *now.sm_clock_mhz);
   if (now.max_sm_clock_mhz) found += fmt::format(", at most {:.0f} MHz", *now.max_sm_clock_mhz);
   const auto& set = now.application_sm_clock_mhz;
@@ -258,7 +258,7 @@ std::string remedy_of_throttling(const std::string& reasons) {
 }
 
 MaybeSaid throttling(const GpuReadings& now) {
-  if (!now.throttle_reasons) return not_told();
+  if (!now.throttle_reasons) return not_reported();
   const std::string reasons = throttle_text(*now.throttle_reasons);
   if (reasons.empty()) return ok("none");
   return warning(reasons, "the clock is lower than the GPU allows, and changes while kernels are timed",
@@ -266,7 +266,7 @@ MaybeSaid throttling(const GpuReadings& now) {
 }
 
 MaybeSaid power(const GpuReadings& now) {
-  if (!now.power_w) return not_told();
+  if (!now.power_w) return not_reported();
   std::string found = fmt::format("{:.0f} W now", *now.power_w);
   if (now.power_limit_w) found += fmt::format(", limit {:.0f} W", *now.power_limit_w);
   const auto& usual = now.default_power_limit_w;
@@ -300,7 +300,7 @@ MaybeSaid processes(const GpuReadings& now) {
   constexpr std::size_t kMostNamed = 4;
   constexpr const char* kTakeTurns =
       "kernels of other programs take turns with those measured: times grow and scatter";
-  if (!now.processes) return not_told();
+  if (!now.processes) return not_reported();
   const int busy = now.utilization_percent.value_or(0);
   if (now.processes->empty() && busy == 0) return ok("none");
   // Programs of other containers may be invisible, but not what they do.

@@ -23,7 +23,7 @@ class HostCode {
   /// Leaves out the parts in which the compiler's log reports errors: #includes in angle brackets, and
   /// functions that no kernel uses. False when there is none in `log` that is not left out yet.
   bool leave_out(std::string_view log, const std::string& file);
-  /// The same of any declaration without __global__, __device__ and the like.
+  /// Leaves out such declarations of any kind without __global__, __device__ and the like.
   bool leave_out_declarations(std::string_view log, const std::string& file);
 
   /// What was left out, in order.

@@ -25,7 +25,7 @@ Flow behind(const Flow& first, const Flow& second) {
   return adds ? first : Flow{IndexForm::other, ""};
 }
 
-/// Of one element that flows in two ways.
+/// The flow of one element that flows in two ways.
 Flow either(const Flow& a, const Flow& b) {
   if (a.form == b.form && a.factor == b.factor) return a;
   const bool are_sums = (a.form == IndexForm::whole || a.form == IndexForm::sum) &&

@@ -694,7 +694,7 @@ class Drafter {
   std::optional<Size> total_;                         ///< a dimension that no argument is
   std::vector<std::pair<std::string, int>> scalars_;  ///< with their values
   std::vector<std::string> arguments_, block_, grid_;
-  std::vector<Constant> constants_;  ///< those that can be tuned first, then others that the launch may need
+  std::vector<Constant> constants_;  ///< the tunable ones first, then others that the launch may need
   std::vector<SourceFinding> findings_;
   std::string text_;
 };

@@ -32,7 +32,7 @@ std::vector<Decision> decisions_in(const std::string& manifest);
 /// "-DNAME=value" for the macros that the source tests and does not define.
 std::vector<std::string> first_defines(const SourceFacts& facts);
 
-/// Those of a draft, that of the launch first: a wrong grid reads and writes out of bounds.
+/// A draft's decisions, that of the launch first: a wrong grid reads and writes out of bounds.
 std::vector<Decision> launch_first(std::vector<Decision> decisions);
 
 /// Drafts the manifest of a template `name`, whose source is the file `source` in its folder. A comment names

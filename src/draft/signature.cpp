@@ -180,7 +180,7 @@ struct MacroGuess {
   int value;
   int block;  ///< for what counts threads, such as BLOCK
 
-  int of(const std::string& name) const {
+  int value_for(const std::string& name) const {
     const std::string plain = squashed(name);
     constexpr std::array kWords{"block", "thread", "tpb", "bdim"};
     const bool counts_threads = std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
@@ -200,7 +200,7 @@ std::vector<std::string> guessed(std::vector<std::string> defines, const SourceF
     if (macro.value || !macro.compared_to.empty()) continue;
     const std::string start = fmt::format("-D{}=", macro.name);
     for (std::string& define : defines)
-      if (define.starts_with(start)) define = start + std::to_string(guess.of(macro.name));
+      if (define.starts_with(start)) define = start + std::to_string(guess.value_for(macro.name));
   }
   return defines;
 }
@@ -213,7 +213,7 @@ bool define(const std::vector<MacroText>& names, const MacroGuess& guess, std::v
     const std::string start = fmt::format("-D{}=", macro.name);
     const auto is_it = [&](const std::string& other) { return other.starts_with(start); };
     if (std::any_of(defines.begin(), defines.end(), is_it)) continue;
-    defines.push_back(start + std::to_string(guess.of(macro.name)));
+    defines.push_back(start + std::to_string(guess.value_for(macro.name)));
     signature.undefined.push_back(macro);
   }
   return defines.size() > before;

@@ -33,7 +33,7 @@ struct Signature {
 /// What is compiled in the place of a request so that the names of its kernels' symbols tell their
 /// parameters.
 CompileRequest signature_request(CompileRequest request);
-/// The same without a code of the kernels that are templates: their bodies are not instantiated.
+/// As signature_request(), but does not instantiate the bodies of kernels that are templates.
 CompileRequest types_request(CompileRequest request);
 /// The types that such a symbol tells; empty where it tells none.
 std::vector<ParameterType> parameter_types(std::string_view symbol);

@@ -8,7 +8,7 @@
 namespace tiletune {
 namespace {
 
-/// Those of more than one character that the reader of sources needs whole. Longer ones first.
+/// Operators of more than one character that the reader of sources needs whole. Longer ones first.
 constexpr std::array<std::string_view, 21> kOperators{
     "<<=", ">>=", "...", "==", "!=", "<=", ">=", "&&", "||", "++", "--",
     "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->", "::"};

@@ -45,7 +45,7 @@ constexpr std::array kForeignColumns{
     "min_us",    "mean_us",    "stddev_us",  "sample_count", "samples_us",     "tflops",
     "registers", "compile_ms", "measure_ms", "gpu",          "measure_policy", "recorded_at"};
 
-/// Of what determines a row and of what became of it, but not of the file: the same recording in another
+/// The key hashes what determines a row and its result, but not the file: the same recording in another
 /// format is the same row. It begins with the digits of the time, because keys that follow each other lie in
 /// one place of their index, and keys at random all over it: for a million rows a quarter of what an import
 /// computes.

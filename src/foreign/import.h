@@ -23,7 +23,7 @@ struct ImportFacts {
   bool replayed = false;        ///< they are those of a config that is replayed, which has fewer options
 };
 
-/// Of each of a file's names so many are kept: a set of this size stands for more, too.
+/// So many different names are kept of each kind: a set of this size may stand for more.
 inline constexpr std::size_t kMostDistinct = 1000;
 
 /// What was found in a file.
@@ -46,7 +46,7 @@ struct ImportSummary {
 
 /// Puts the rows of another tool's file into the database, all in one transaction: a file that cannot be
 /// read to its end leaves nothing behind. A row's key follows from what it says, so that a row that is there
-/// already stays as it is, whichever file it comes from. `progress` is told the number of rows from time to
+/// already stays as it is, whichever file it comes from. `progress` gets the number of rows from time to
 /// time. Throws UserError with the place in the file, also for a configuration that has another time in the
 /// database, unless it was recorded again: a second GPU under the name of the first would replace its rows.
 ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,

@@ -83,7 +83,7 @@ class KttFormat : public ForeignFormat {
     trial.parameters += '}';
   }
 
-  /// Of the only kernel function: where there are several, their registers are of different kernels.
+  /// Reads the registers of the only kernel function: several functions are different kernels.
   static void read_registers(const JsonValue& results, Trial& trial) {
     int functions = 0;
     for (const JsonValue& result : results.GetArray()) {

@@ -254,7 +254,7 @@ void verify_by_consensus(Operation& operation) {
   operation.accumulation = {"1.0 * (" + join(read, " + ") + ")", operation.bytes.where};
 }
 
-/// How many arguments the kernel takes by its source; 0 where that cannot be told.
+/// How many arguments the kernel takes by its source; 0 where that is not known.
 std::size_t arguments_in_source(const TemplateSpec& spec) {
   std::error_code ignored;
   if (!fs::is_regular_file(spec.source, ignored)) return 0;

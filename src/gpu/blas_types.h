@@ -15,7 +15,7 @@ namespace tiletune {
 constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
 
 cudaDataType blas_data_type(BlasType type);
-/// Of alpha, beta: FP16, FP64 and integer products have scalars of their own type.
+/// The type of alpha and beta: FP16, FP64 and integer products have scalars of their own type.
 cudaDataType blas_scalar_type(const BlasGemm& gemm);
 cublasOperation_t blas_operation(bool transposed);
 /// Pedantic FP32: no TF32, no emulation, whatever the environment asks for; TF32 for matrices of that type.

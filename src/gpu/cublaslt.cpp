@@ -196,12 +196,12 @@ std::string BlasLt::Impl::describe(const cublasLtMatmulAlgo_t& algorithm) const 
 std::vector<LtAlgorithm> BlasLt::Impl::heuristics(const BlasGemm& gemm, const LtNumerics& numerics,
                                                   int most) const {
   const Product form = product(gemm, numerics.compute_type);
-  const auto wishes = preference(gemm, numerics.allowed);
+  const auto preferences = preference(gemm, numerics.allowed);
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
   int found = 0;
   const cublasStatus_t status =
       api.heuristics(handle, form.operation.get(), form.b.get(), form.a.get(), form.c.get(), form.c.get(),
-                     wishes.get(), most, results.data(), &found);
+                     preferences.get(), most, results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   results.resize(static_cast<std::size_t>(found));

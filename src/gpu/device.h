@@ -32,7 +32,7 @@ class CudaError : public GpuError {
   /// The launch itself was refused; the context is fine.
   bool launch_refused() const;
   bool out_of_memory() const;
-  /// The same error with what went before it: "the kernel failed in its first launch: ...".
+  /// This error with what went before it: "the kernel failed in its first launch: ...".
   CudaError with(const std::string& circumstances) const { return {code_, circumstances + ": " + what()}; }
 
  private:
@@ -148,7 +148,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Of a variable in device or constant memory. Throws CudaError when there is no such variable.
+  /// The address of a variable in device or constant memory. Throws CudaError when there is none.
   DeviceAddress variable(const std::string& symbol) const;
   CUmod_st* get() const { return module_; }
 

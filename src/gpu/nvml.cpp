@@ -288,7 +288,7 @@ std::string throttle_text(std::uint64_t reasons) {
   return text;
 }
 
-std::vector<GpuProcess> strangers(std::vector<GpuProcess> processes, std::span<const int> own) {
+std::vector<GpuProcess> other_processes(std::vector<GpuProcess> processes, std::span<const int> own) {
   const auto is_own = [&](const GpuProcess& process) {
     return std::find(own.begin(), own.end(), process.pid) != own.end();
   };
@@ -299,8 +299,8 @@ std::vector<GpuProcess> strangers(std::vector<GpuProcess> processes, std::span<c
   return processes;
 }
 
-std::vector<GpuProcess> strangers(const Nvml& nvml, std::span<const int> own) {
-  return strangers(nvml.compute_processes().value_or(std::vector<GpuProcess>{}), own);
+std::vector<GpuProcess> other_processes(const Nvml& nvml, std::span<const int> own) {
+  return other_processes(nvml.compute_processes().value_or(std::vector<GpuProcess>{}), own);
 }
 
 }  // namespace tiletune

@@ -107,8 +107,8 @@ std::string throttle_text(std::uint64_t reasons);
 
 /// The processes that are none of `own`. Where the driver counts processes in another way than `own` does (in
 /// a container) none of them is found; then as many, the youngest, are taken to be own.
-std::vector<GpuProcess> strangers(std::vector<GpuProcess> processes, std::span<const int> own);
-/// Those on a GPU; none where NVML cannot tell. `own` are the processes that hold a context there.
-std::vector<GpuProcess> strangers(const Nvml& nvml, std::span<const int> own);
+std::vector<GpuProcess> other_processes(std::vector<GpuProcess> processes, std::span<const int> own);
+/// Other processes on a GPU; none where NVML reports none. `own` hold a context there.
+std::vector<GpuProcess> other_processes(const Nvml& nvml, std::span<const int> own);
 
 }  // namespace tiletune

@@ -70,7 +70,7 @@ class CubinElf {
 struct Attribute {
   std::uint8_t id = 0;
   std::uint16_t small = 0;  ///< the value of an attribute without a size
-  std::string_view bytes;   ///< of one with a size
+  std::string_view bytes;   ///< the value of an attribute with a size
 };
 
 /// Calls `visit` with each attribute of a .nv.info section. Throws UserError when the section is damaged.

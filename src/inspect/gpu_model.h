@@ -40,8 +40,8 @@ std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder);
 /// The model of this name or alias, compared without case, spaces or punctuation; null where none has it.
 const GpuModel* model_called(const std::vector<GpuModel>& models, const std::string& name);
 
-/// The same; throws UserError for any other text, with the models that have it among their words ("A100" is
-/// one of three), or with the nearest names.
+/// As model_called(); throws UserError for any other text, with the models that have it among their words
+/// ("A100" is one of three), or with the nearest names.
 const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name);
 
 }  // namespace tiletune

@@ -93,7 +93,7 @@ double flops_of(const std::vector<SassInstruction>& code, const std::vector<std:
   return flops;
 }
 
-struct Candidate {
+struct LoopCandidate {
   Range range;
   double flops = 0;    ///< of all its turns
   bool loads = false;  ///< tiles, from global memory
@@ -102,7 +102,7 @@ struct Candidate {
 
 /// The last tiles of a pipeline have a loop of their own, with as much arithmetic but nothing to load, and so
 /// have edges, with more around the arithmetic.
-bool is_busier(const Candidate& one, const Candidate& other) {
+bool is_busier(const LoopCandidate& one, const LoopCandidate& other) {
   constexpr double kAsMuch = 0.9;
   if (one.flops < kAsMuch * other.flops || other.flops < kAsMuch * one.flops) return one.flops > other.flops;
   if (one.loads != other.loads) return one.loads;
@@ -111,24 +111,24 @@ bool is_busier(const Candidate& one, const Candidate& other) {
 
 /// The busiest of the loops that `admits` lets pass and that lie in no other such loop.
 template <typename Predicate>
-std::optional<Candidate> busiest(const std::vector<SassInstruction>& code, const Loops& loops,
-                                 const Predicate& admits) {
-  std::optional<Candidate> best;
+std::optional<LoopCandidate> busiest(const std::vector<SassInstruction>& code, const Loops& loops,
+                                     const Predicate& admits) {
+  std::optional<LoopCandidate> best;
   for (const auto& [begin, loop] : loops) {
     const bool inside_another = std::any_of(loops.begin(), loops.end(), [&, inner = loop](const auto& entry) {
       return entry.second.holds(inner) && admits(entry.second);
     });
     if (inside_another || !admits(loop)) continue;
     const std::vector<std::size_t> trace = Trace(code, loops).of(loop);
-    const Candidate candidate = {loop, turns_of(code, loop) * flops_of(code, trace),
-                                 any_in(code, loop, loads_tiles), trace.size()};
+    const LoopCandidate candidate = {loop, turns_of(code, loop) * flops_of(code, trace),
+                                     any_in(code, loop, loads_tiles), trace.size()};
     if (candidate.flops > 0 && (!best || is_busier(candidate, *best))) best = candidate;
   }
   return best;
 }
 
 /// Goes from the loop over tiles, which writes them, to the one over k, if that has a good part of the work.
-Range inside_tiles(const std::vector<SassInstruction>& code, const Loops& loops, const Candidate& outer) {
+Range inside_tiles(const std::vector<SassInstruction>& code, const Loops& loops, const LoopCandidate& outer) {
   if (!any_in(code, outer.range, writes_results)) return outer.range;
   const auto inner = busiest(code, loops, [&](const Range& loop) {
     return outer.range.holds(loop) && !any_in(code, loop, writes_results);

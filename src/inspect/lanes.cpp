@@ -293,7 +293,7 @@ double pieces_touched(const LaneValues& addresses, int bytes, std::int64_t piece
 
 namespace {
 
-/// Of the lanes from `first` to `last`: the most different words that fall on one bank.
+/// The most different words of the lanes from `first` to `last` that fall on one bank.
 std::size_t most_words_in_a_bank(const LaneValues& addresses, int bytes, std::size_t first,
                                  std::size_t last) {
   constexpr std::int64_t kBanks = 32, kBankBytes = 4;

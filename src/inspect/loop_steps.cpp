@@ -49,8 +49,8 @@ Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
   return accesses_memory(instruction) ? Pipe::memory : Pipe::control;
 }
 
-/// Of the work of a whole warp on a quarter of the multiprocessor. Twice as many elements of half as many
-/// bits are multiplied per clock; for double precision it is a sixteenth of the 16-bit rate (A100 and H100
+/// The clocks of a whole warp's work on a quarter of the multiprocessor. Twice as many elements of half as
+/// many bits are multiplied per clock; double precision has a sixteenth of the 16-bit rate (A100 and H100
 /// whitepapers). What mma.sync reaches beside the instructions of whole warpgroups: Luo et al., "Benchmarking
 /// and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking and Multiple Level Analysis",
 /// 2024.

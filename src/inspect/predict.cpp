@@ -123,7 +123,7 @@ bool has_workspace(const Instance& instance) {
 struct Layout {
   int warps = 0;      ///< of a block, in the hot loop
   int resident = 0;   ///< blocks at a time
-  double rounds = 0;  ///< of that many blocks
+  double rounds = 0;  ///< rounds of `resident` blocks
   int left_over = 0;  ///< blocks in the last round, if that is not full
   double blocks = 0;
 };

@@ -10,7 +10,7 @@ namespace tiletune {
 namespace {
 
 constexpr std::uint32_t kGuardAlways = 7, kGuardNever = 15;
-/// Of UBLKCP: from shared to global memory.
+/// The mode of a UBLKCP from shared to global memory.
 constexpr std::uint64_t kBulkToGlobal = 2;
 
 /// From this architecture on eight more bits of a branch's distance stand beside the opcode.
@@ -127,7 +127,7 @@ double matrix_flops(const SassInstruction& instruction) {
   return kFragment * (k16 ? 16 : (k4 ? 4 : 8));
 }
 
-/// Of HGMMA: 32 bits, that is TF32.
+/// Whether the elements of an HGMMA have 32 bits, that is TF32.
 bool has_wide_elements(const SassInstruction& instruction) { return (instruction.low >> 58 & 1) != 0; }
 
 /// m64nNk16, or k8 of 32-bit, k32 of 8-bit and k256 of 1-bit elements, of which a warp does a quarter. The
@@ -193,7 +193,7 @@ int access_bytes(std::uint64_t high) {
   return kBytes[high >> 9 & 7];
 }
 
-/// Of fragments of one, two or four 8x8 matrices each lane gets as many words.
+/// Each lane gets one, two or four words of fragments of as many 8x8 matrices.
 int fragment_bytes(std::uint64_t high) { return 4 << (high >> 8 & 3); }
 
 int bytes_of(const SassInstruction& instruction) {

@@ -75,7 +75,7 @@ struct SassInstruction {
   int read_scoreboard() const { return static_cast<int>(high >> 49 & 7); }
   /// The scoreboards that must be free before this one issues, a bit each.
   int wait_mask() const { return static_cast<int>(high >> 52 & 0x3f); }
-  /// Of async_wait: the scoreboard whose results it counts.
+  /// The scoreboard whose results an async_wait counts.
   int waited_scoreboard() const { return static_cast<int>(low >> 44 & 7); }
   /// The operands (a bit each) that stay in the reuse cache for the warp's next instruction.
   int reuse_mask() const { return static_cast<int>(high >> 58 & 0xf); }

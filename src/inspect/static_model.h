@@ -21,7 +21,7 @@ struct StaticModel {
   double launch_us = 2;       ///< of a kernel that does nothing
   double loop_scale = 1;      ///< clocks that the hot loop takes, per clock of the simulated one
   double outside_scale = 1;   ///< clocks of the code outside the loop, per instruction issued
-  double byte_clocks = 0;     ///< of it, per byte of global memory that it moves
+  double byte_clocks = 0;     ///< clocks outside the loop, per byte of global memory moved there
   double meeting_us = 0;      ///< of blocks that meet in device memory
   double cluster_us = 0;      ///< of blocks that meet in a cluster
   double unhidden_share = 0;  ///< of the shorter of computing and device memory's time

@@ -106,7 +106,7 @@ constexpr std::size_t kFinalists = 3;
 constexpr double kFinalistsWithin = 1.03;
 
 /// A way to compute the problem's product with a library.
-struct Candidate {
+struct LibraryCandidate {
   MeasuredBaseline measured;
   std::function<void(std::size_t copy)> launch;
   double estimate_us = 0;
@@ -125,7 +125,7 @@ class Bench {
 
   void add_cublas(Blas& blas) {
     if (!Blas::computes(gemm_)) return;
-    Candidate candidate;
+    LibraryCandidate candidate;
     candidate.measured.name = "cublas";
     candidate.measured.library = "cuBLAS " + blas.version();
     candidate.launch = [&blas, this_gemm = product()](std::size_t copy) { blas.gemm(this_gemm(copy)); };
@@ -135,7 +135,7 @@ class Bench {
   }
 
   void add_cublaslt(BlasLt& lt) {
-    std::vector<Candidate> tried = try_all(candidates(lt));
+    std::vector<LibraryCandidate> tried = try_all(candidates(lt));
     if (tried.empty()) return;
     std::sort(tried.begin(), tried.end(), is_faster);
     const double fastest_us = tried.front().measured.timing.median_us;
@@ -152,7 +152,7 @@ class Bench {
   }
 
  private:
-  static bool is_faster(const Candidate& a, const Candidate& b) {
+  static bool is_faster(const LibraryCandidate& a, const LibraryCandidate& b) {
     return a.measured.timing.median_us < b.measured.timing.median_us;
   }
 
@@ -169,11 +169,11 @@ class Bench {
     };
   }
 
-  std::vector<Candidate> candidates(BlasLt& lt) {
-    std::vector<Candidate> candidates;
+  std::vector<LibraryCandidate> candidates(BlasLt& lt) {
+    std::vector<LibraryCandidate> candidates;
     const std::vector<LtAlgorithm> algorithms = heuristics(lt);
     for (const LtAlgorithm& algorithm : algorithms) {
-      Candidate& candidate = candidates.emplace_back();
+      LibraryCandidate& candidate = candidates.emplace_back();
       candidate.measured.name = "cublaslt";
       candidate.measured.library = "cuBLASLt " + lt.version();
       candidate.measured.algorithm =
@@ -199,14 +199,14 @@ class Bench {
   }
 
   /// Returns those that are right and were not given up, crudely timed.
-  std::vector<Candidate> try_all(std::vector<Candidate> candidates) {
-    std::vector<Candidate> tried;
+  std::vector<LibraryCandidate> try_all(std::vector<LibraryCandidate> candidates) {
+    std::vector<LibraryCandidate> tried;
     std::vector<std::string> faults;
     std::optional<double> fastest_us;
     double spent_us = 0;
     std::size_t count = 0;
     for (; count < candidates.size() && spent_us < kTrialsUs; ++count) {
-      Candidate& candidate = candidates[count];
+      LibraryCandidate& candidate = candidates[count];
       if (const std::string fault = fault_of(candidate); !fault.empty()) {
         faults.push_back(candidate.measured.algorithm + ": " + fault);
         continue;
@@ -220,7 +220,8 @@ class Bench {
       tried.push_back(std::move(candidate));
     }
     if (count < candidates.size()) {
-      for (Candidate& candidate : tried) candidate.measured.algorithm += fmt::format(" ({} tried)", count);
+      for (LibraryCandidate& candidate : tried)
+        candidate.measured.algorithm += fmt::format(" ({} tried)", count);
     }
     if (!faults.empty()) {
       note(fmt::format("{} of cublaslt's algorithms{}: {}", faults.size(),
@@ -229,7 +230,7 @@ class Bench {
     return tried;
   }
 
-  Timing trial(const Candidate& candidate, std::optional<double> fastest_us) {
+  Timing trial(const LibraryCandidate& candidate, std::optional<double> fastest_us) {
     MeasurePolicy policy = buffers_.request().policy;
     policy.warmup = 1;
     policy.samples = candidate.estimate_us > kLongLaunchUs ? 1 : kTrialSamples;
@@ -237,16 +238,17 @@ class Bench {
     return timing(candidate, policy, fastest_us);
   }
 
-  Subject subject_of(const Candidate& candidate) const {
+  Subject subject_of(const LibraryCandidate& candidate) const {
     return {candidate.launch, [&buffers = buffers_] { return buffers.copies(); }, &buffers_};
   }
 
-  Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
+  Timing timing(const LibraryCandidate& candidate, const MeasurePolicy& policy,
+                std::optional<double> leader_us) {
     return summarise(timer_.time(policy, subject_of(candidate), candidate.estimate_us, leader_us).samples);
   }
 
   /// Launches once. Why the candidate cannot be a baseline; empty when it can.
-  std::string fault_of(Candidate& candidate) {
+  std::string fault_of(LibraryCandidate& candidate) {
     try {
       const Verifier::Verdict verdict = verifier_.check({[&] { candidate.launch(0); }}, 1, 0);
       candidate.estimate_us = verdict.launch_us;
@@ -276,7 +278,7 @@ class Bench {
   bool is_fp32() const { return gemm_.a == BlasType::f32 && gemm_.compute == BlasType::f32; }
 
   /// None where the launch cannot be recorded.
-  std::vector<std::string> kernels_of(const Candidate& candidate) {
+  std::vector<std::string> kernels_of(const LibraryCandidate& candidate) {
     try {
       return Graph(gpu_, [&] { candidate.launch(0); }).kernel_names();
     } catch (const GpuError&) {
@@ -284,7 +286,7 @@ class Bench {
     }
   }
 
-  void keep(Candidate candidate) {
+  void keep(LibraryCandidate candidate) {
     if (!candidate.measured.warning.empty())
       remark(fmt::format("{}: {}", candidate.measured.name, candidate.measured.warning));
     result.runnable.push_back({candidate.measured.name, subject_of(candidate)});

@@ -33,7 +33,7 @@ struct RunnableBaseline {
 
 struct Baselines {
   std::vector<MeasuredBaseline> measured;
-  std::vector<RunnableBaseline> runnable;  ///< the same ones; they refer to the buffers and the libraries
+  std::vector<RunnableBaseline> runnable;  ///< the measured ones; they refer to the buffers and the libraries
   std::string note;  ///< what was left out and why, and what is odd about the others; or empty
 };
 

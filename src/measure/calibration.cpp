@@ -56,7 +56,7 @@ class Ceilings {
     return best / kTera;
   }
 
-  /// Of operands of that type. 0: the GPU has no such tensor cores.
+  /// The rate for operands of that type. 0: the GPU has no such tensor cores.
   double tensor_tflops(ElementType type) {
     if (!has_tensor_cores(gpu_.facts(), type)) return 0;
     const Kernel kernel(cubin_of(kTensorKernels, gpu_.facts(), type), kTensorKernels.kernel);

@@ -261,13 +261,13 @@ WorkerLost GpuClient::lose_gone_worker(const std::string& how) {
   return lose(Outcome::crashed, how.empty() || end.from_outside ? end.how : how, end.from_outside);
 }
 
-WorkerLost GpuClient::lose(Outcome outcome, const std::string& reason, bool blameless) {
+WorkerLost GpuClient::lose(Outcome outcome, const std::string& reason, bool without_fault) {
   WorkerLost lost;
   lost.end.ticket = ticket_;
   lost.end.outcome = outcome;
   lost.end.reason = reason;
   if (worker_) lost.end.printed = worker_->take_printed();
-  lost.blameless = blameless;
+  lost.without_fault = without_fault;
   lost.while_opening = state_ == State::opening;
   ++losses_in_a_row_;
   delivered_ = true;

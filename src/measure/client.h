@@ -38,7 +38,7 @@ struct FinalsTurn {
 struct WorkerLost {
   Measured
       end;  ///< ticket of what was measured, or whose turn it was; outcome crashed or timeout; the reason
-  bool blameless = false;      ///< what it was given had no part in that
+  bool without_fault = false;  ///< what it was given had no part in that
   bool while_opening = false;  ///< it never came to the problem
 };
 
@@ -105,7 +105,7 @@ class GpuClient {
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
   template <typename Result>
   void judge(Result& result, double tolerance_factor) const;
-  WorkerLost lose(Outcome outcome, const std::string& reason, bool blameless = false);
+  WorkerLost lose(Outcome outcome, const std::string& reason, bool without_fault = false);
   WorkerLost lose_gone_worker(const std::string& how);
   std::string end_of_worker();
   double patience_s() const;

@@ -1,6 +1,6 @@
 // What the harness' own kernels share. Grid-stride loops throughout, so that any launch shape is right.
 
-// Of functions that the host compiles too.
+// Marks functions that the host compiles too.
 #define HOST_DEVICE __device__
 
 typedef unsigned long long u64;

@@ -59,7 +59,7 @@ constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocks = 4096;
 constexpr std::uint64_t kMostComparingBlocks = 1024;
 
-// The same layouts as in typed_kernels.cu and device_kernels.cu.
+// These layouts must be those of typed_kernels.cu and device_kernels.cu.
 struct Comparison {
   double squared_error;
   double squared_reference;

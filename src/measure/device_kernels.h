@@ -94,7 +94,7 @@ struct LaunchCheck {
   double largest_error = 0;
   std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
   std::uint64_t off = 0;           ///< elements whose error exceeds what is tolerated of one
-  std::uint64_t untouched = 0;     ///< those of them that still hold what the output was filled with
+  std::uint64_t untouched = 0;     ///< elements of `off` that still hold what the output was filled with
 };
 
 /// The harness' own kernels on one GPU, compiled for it on first use (through the cubin cache).

@@ -156,7 +156,7 @@ class Finals {
     attempt(runner, body);
   }
 
-  /// The same of what launches nothing.
+  /// As guarded(), for work that launches nothing.
   template <typename Body>
   void attempt(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
@@ -343,13 +343,13 @@ class Finals {
 
   /// Short kernels in batches: launched one by one they would wait for the host.
   Sustained sustained(const Nvml& nvml, const Runner& runner) {
-    const auto beat = [&] { turn_(runner.result.ticket); };
+    const auto heartbeat = [&] { turn_(runner.result.ticket); };
     const double seconds = policy_.finals.sustained_s;
-    if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, beat);
+    if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, heartbeat);
     const Batch batch = timer_.record_back_to_back(runner.subject);
     const Subject batches{[&](std::size_t) { batch.graph->launch(); }};
     Sustained sustained =
-        run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, beat);
+        run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, heartbeat);
     sustained.launch_us /= Timer::kBatch;
     return sustained;
   }

@@ -40,11 +40,11 @@ constexpr double kBatchUs = 20e3;
 class SustainedRun {
  public:
   SustainedRun(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-               const std::function<void()>& beat)
+               const std::function<void()>& heartbeat)
       : gpu_(gpu),
         nvml_(nvml),
         subject_(subject),
-        beat_(beat),
+        heartbeat_(heartbeat),
         launches_(std::max(1, static_cast<int>(kBatchUs / std::max(estimate_us, 1.0)))) {}
 
   /// Time of one launch in the long run, us.
@@ -61,7 +61,7 @@ class SustainedRun {
       std::swap(marks_[0], marks_[1]);
       launches += launches_;
       read_meters();
-      beat_();
+      heartbeat_();
     }
     wait(marks_[0]);
     launches += launches_;
@@ -97,7 +97,7 @@ class SustainedRun {
   Gpu& gpu_;
   const Nvml& nvml_;
   const Subject& subject_;
-  const std::function<void()>& beat_;
+  const std::function<void()>& heartbeat_;
   int launches_;
   std::unique_ptr<Event> marks_[2] = {std::make_unique<Event>(), std::make_unique<Event>()};
   std::vector<double> clocks_mhz_;
@@ -158,8 +158,8 @@ int rounds_for(double round_us, int most, double longest_us) {
 }
 
 Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-                        double seconds, const std::function<void()>& beat) {
-  SustainedRun run(gpu, nvml, subject, estimate_us, beat);
+                        double seconds, const std::function<void()>& heartbeat) {
+  SustainedRun run(gpu, nvml, subject, estimate_us, heartbeat);
   run.run_for(seconds / 2);
   Sustained sustained;
   sustained.launch_us = run.run_for(seconds / 2);
@@ -174,7 +174,7 @@ HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
   check_available(workload);
   for (const Workload::SizedBuffer& buffer : workload.buffers) {
     const auto allocated = [&] {
-      timer_.beat();
+      timer_.heartbeat();
       const auto bytes = std::max<std::size_t>(static_cast<std::size_t>(buffer.bytes()), 1);
       return memory_.emplace_back(std::make_unique<PinnedBuffer>(bytes))->address();
     };

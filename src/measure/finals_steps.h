@@ -34,9 +34,9 @@ bool are_times_known(const std::vector<FinalistSamples>& finalists);
 int rounds_for(double round_us, int most, double longest_us);
 
 /// Runs a subject back to back for `seconds`, on the first copy of its buffers, and reads clock and power
-/// over the second half of that time, when the first has warmed the GPU up. `beat` is called now and then.
+/// over the second half of that time, when the first has warmed the GPU up. `heartbeat` is called often.
 Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-                        double seconds, const std::function<void()>& beat);
+                        double seconds, const std::function<void()>& heartbeat);
 
 /// Pinned host memory for the buffers of a problem, to time launches with the copies that an application
 /// whose data lie on the host makes.
@@ -66,7 +66,7 @@ class HostCopies {
   Timer& timer_;
   std::vector<std::unique_ptr<PinnedBuffer>> memory_;
   std::vector<DeviceAddress> inputs_;   ///< by buffer: where its input is; 0: it has none
-  std::vector<DeviceAddress> outputs_;  ///< the same of outputs
+  std::vector<DeviceAddress> outputs_;  ///< by buffer: where its output is; 0: it has none
 };
 
 }  // namespace tiletune

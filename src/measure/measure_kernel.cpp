@@ -143,7 +143,7 @@ Measured not_launched(const MeasureRequest& request, Outcome outcome, const std:
 using Outputs = std::map<std::string, DeviceBuffer>;
 
 /// A result, and how many candidates had it.
-struct Opinion {
+struct DistinctResult {
   Outputs outputs;
   int count = 0;
 };
@@ -210,7 +210,7 @@ GpuCondition read_condition(const Nvml& nvml, const Timer& timer) {
   condition.waits_for_host = !timer.blocks();
   condition.power_w = nvml.power_w();
   if (const auto reasons = nvml.throttle_reasons()) condition.throttle_reasons = throttle_text(*reasons);
-  for (const GpuProcess& other : strangers(nvml, std::array{::getpid()})) {
+  for (const GpuProcess& other : other_processes(nvml, std::array{::getpid()})) {
     if (!condition.neighbours.empty()) condition.neighbours += ", ";
     condition.neighbours +=
         fmt::format("{} (pid {})", other.name.empty() ? "a program" : other.name, other.pid);
@@ -243,7 +243,7 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
 std::map<std::string, DeviceBuffer> reach_consensus(Gpu& gpu, ProblemBuffers& buffers,
                                                     const std::function<void(std::uint64_t ticket)>& turn) {
   const PrepareRequest& request = buffers.request();
-  std::vector<Opinion> opinions;
+  std::vector<DistinctResult> results;
   std::string last_fault;
   for (const MeasureRequest& candidate : request.candidates) {
     turn(candidate.ticket);
@@ -253,16 +253,16 @@ std::map<std::string, DeviceBuffer> reach_consensus(Gpu& gpu, ProblemBuffers& bu
       buffers.refill();
       continue;
     }
-    const auto same = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& opinion) {
-      return buffers.agree_with(opinion.outputs);
+    const auto same = std::find_if(results.begin(), results.end(), [&](const DistinctResult& result) {
+      return buffers.agree_with(result.outputs);
     });
-    Opinion& opinion =
-        same == opinions.end() ? opinions.emplace_back(Opinion{buffers.widened_outputs(), 0}) : *same;
-    if (same == opinions.end() && !buffers.agree_with(opinion.outputs)) {
+    DistinctResult& result =
+        same == results.end() ? results.emplace_back(DistinctResult{buffers.widened_outputs(), 0}) : *same;
+    if (same == results.end() && !buffers.agree_with(result.outputs)) {
       last_fault = "elements of its outputs were not written or are not a number";
-      opinions.pop_back();
-    } else if (++opinion.count == request.agreeing) {
-      return std::move(opinion.outputs);
+      results.pop_back();
+    } else if (++result.count == request.agreeing) {
+      return std::move(result.outputs);
     }
   }
   if (request.agreeing == 1) throw GpuError("the reference has no result: " + last_fault);

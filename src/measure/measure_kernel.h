@@ -52,8 +52,8 @@ GpuCondition read_condition(const Nvml& nvml, const Timer& timer);
 /// What the outputs are by the request's candidates: the first result that as many of them agree on as it
 /// asks for, in FP64, or as integers. Two floating-point results agree when they differ by no more than both
 /// may err; of operations with a tolerance, by no more than that. Candidates that cannot be launched, write
-/// elsewhere or leave elements out do not count. `turn` is told before each is launched. Throws GpuError when
-/// no result has enough of them.
+/// elsewhere or leave elements out do not count. `turn` is called before each is launched. Throws GpuError
+/// when no result has enough of them.
 std::map<std::string, DeviceBuffer> reach_consensus(Gpu& gpu, ProblemBuffers& buffers,
                                                     const std::function<void(std::uint64_t ticket)>& turn);
 

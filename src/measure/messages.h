@@ -112,7 +112,7 @@ struct PrepareRequest {
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
   bool needs_blas = true;   ///< a problem of the sweep is computed by a library; opening it takes a while
-  bool needs_nccl = false;  ///< the same of NCCL, with which kernels may be launched too
+  bool needs_nccl = false;  ///< a problem needs NCCL, with which kernels may be launched too
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -166,7 +166,7 @@ struct PrepareRequest {
 struct MeasuredBaseline {
   std::string name;     ///< "cublas", "cublaslt", or that of a kernel
   std::string library;  ///< "cuBLAS 13.0.2"; empty for a kernel
-  std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
+  std::string kernel;   ///< names of the kernels it launches, joined by " + "; empty where they are not known
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   std::string warning;        ///< of its row: its kernel multiplies another type than was asked for; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference

@@ -18,7 +18,7 @@ namespace {
 
 /// Outputs of a batch's launches may take so much: all of them are filled before each sample.
 constexpr std::size_t kMostOutputBytes = std::size_t{512} << 20;
-/// Of a warm batch the outputs may take so much of the cache, and it has this many launches at least.
+/// Outputs of a warm batch may take this fraction (1/4) of the cache; it has at least kFewestWarm launches.
 constexpr std::size_t kWarmShare = 4;
 constexpr std::size_t kFewestWarm = 4;
 constexpr std::size_t kCopyAlignment = 256;
@@ -285,7 +285,7 @@ void ProblemBuffers::check_input_kernel(const PrepareRequest::OperationLaunch& l
   }
 }
 
-/// Of each buffer with its padding.
+/// The checksum of each buffer with its padding.
 std::vector<std::uint64_t> ProblemBuffers::checksums() {
   std::vector<std::uint64_t> checksums;
   for (const Slot& slot : slots_) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));

@@ -54,8 +54,8 @@ class ProblemBuffers {
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// Where they lie, in the workload's order.
   std::vector<Slices::Whole> wholes() const;
-  /// The same of one of several copies of all buffers; copy 0 are the buffers themselves. Each has outputs of
-  /// its own; inputs are shared among copies that lie far enough apart.
+  /// The addresses of one of several copies of all buffers; copy 0 are the buffers themselves. Each has
+  /// outputs of its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
   /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
   /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave space for it.
@@ -81,17 +81,17 @@ class ProblemBuffers {
   void settle_checks();
   /// Outputs against the reference; right where there is none.
   Verification verify(double tolerance_factor);
-  /// The same of what the buffers hold themselves, whatever slices hold.
+  /// Verifies what the buffers hold themselves, whatever slices hold.
   Verification verify_whole(double tolerance_factor);
   /// Writes what an output holds to a file.
   void store(const OutputFile& file);
-  /// Of each output's bits, in the buffers' order.
+  /// The checksum of each output's bits, in the buffers' order.
   std::vector<std::uint64_t> output_checksums();
   /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything again after a kernel damaged it.
   void rebuild();
-  /// The same without the reference.
+  /// Fills everything but the reference again.
   void refill();
 
   /// Takes what `reach` gives for the reference, now and whenever it must be made again.
@@ -166,7 +166,7 @@ class ProblemBuffers {
   std::map<std::string, std::uint64_t> reference_checksums_;
   std::map<std::string, double> reference_rms_;  ///< known once something was verified
   std::vector<std::size_t> outputs_;             ///< slots
-  std::vector<std::size_t> compared_;            ///< those of the outputs that have a reference
+  std::vector<std::size_t> compared_;            ///< slots of the outputs that have a reference
   std::optional<CheckQueue> checks_;             ///< always, once the outputs are known
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLongestSeriesUs = 0.25e6;
 /// Single launches of a kernel before it is known whether it needs batches.
 constexpr int kFirstSamples = 3;
-/// A single sample that takes so many times what is short needs no second opinion.
+/// A first sample that takes so many times batch_below_us settles that the kernel needs no batches.
 constexpr double kClearlyLong = 4;
 constexpr int kFloorSamples = 31;
 constexpr double kShortestUs = 1e-3;
@@ -32,10 +32,10 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 
 }  // namespace
 
-Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat, std::function<void()> wait)
+Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, std::function<void()> wait)
     : gpu_(gpu),
       kernels_(kernels),
-      beat_(std::move(beat)),
+      heartbeat_(std::move(heartbeat)),
       wait_(std::move(wait)),
       flush_(gpu, kernels),
       blocker_(kernels),
@@ -91,7 +91,7 @@ double Timer::estimate_us(const std::function<void()>& launch) {
   gpu_.record(ends_.front());
   if (wait_) wait_();
   const double time_us = gpu_.elapsed_us(begins_.front(), ends_.front());
-  beat_();
+  heartbeat_();
   return time_us;
 }
 
@@ -158,7 +158,7 @@ std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us,
   if (wait_) wait_();
   gpu_.synchronize();
   last_busy_ = steady_clock::now();
-  beat_();
+  heartbeat_();
   account(part, checked, last_busy_ - started);
   if (blocker_.gave_up()) return {};
   return read(part.subject, count, launches);
@@ -243,7 +243,7 @@ Batch Timer::record(const Subject& subject, std::size_t copies, int launches) {
   // The first launch of a graph loads it.
   batch.graph->launch();
   gpu_.synchronize();
-  beat_();
+  heartbeat_();
   return batch;
 }
 

@@ -46,9 +46,9 @@ class Timer {
   /// Single launches of a kernel that is timed in batches.
   static constexpr int kIsolatedSamples = 7;
 
-  /// `beat` is called whenever launches have ended, as a sign of life. `wait`, if any, is called before the
-  /// timer waits for the GPU: it waits for others that take part, and throws what fails on them.
-  Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat, std::function<void()> wait = {});
+  /// `heartbeat` is called whenever launches have ended, as a sign of life. `wait`, if any, is called before
+  /// the timer waits for the GPU: it waits for others that take part, and throws what fails on them.
+  Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, std::function<void()> wait = {});
 
   /// A crude time of one launch, with whatever the first one has to load. Waits for it.
   double estimate_us(const std::function<void()>& launch);
@@ -86,7 +86,7 @@ class Timer {
   CacheFlush& flush() { return flush_; }
 
   /// Gives the sign of life for a launch that was not timed.
-  void beat() const { beat_(); }
+  void heartbeat() const { heartbeat_(); }
 
  private:
   /// Parts of one sample.
@@ -115,7 +115,7 @@ class Timer {
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
-  std::function<void()> beat_;
+  std::function<void()> heartbeat_;
   std::function<void()> wait_;
   CacheFlush flush_;
   Blocker blocker_;

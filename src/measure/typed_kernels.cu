@@ -190,7 +190,7 @@ struct LaunchCheck {
   u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
   u64 not_a_number;
   u64 off;                  // elements whose error exceeds what is tolerated of one
-  u64 untouched;            // those of them that still hold what the output was filled with
+  u64 untouched;            // elements of `off` that still hold what the output was filled with
 };
 
 template <typename T>

@@ -134,7 +134,7 @@ class Service {
     // fault.
     const bool harmless = has_run(measured.outcome) || measured.outcome == Outcome::launch_failed;
     if (!harmless) {
-      beat();
+      heartbeat();
       buffers_->rebuild();
     }
     answer(to_json(measured));
@@ -151,7 +151,7 @@ class Service {
   std::function<void(std::uint64_t ticket)> turn() {
     return [this](std::uint64_t ticket) {
       channel_.send(to_json(Alive{ticket}));
-      last_beat_ = Clock::now();
+      last_heartbeat_ = Clock::now();
     };
   }
 
@@ -172,17 +172,17 @@ class Service {
     // Beside another program it would be that program's ceilings too, and kept for good.
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
     if (request.calibrate && is_alone) prepared.calibration = calibrated();
-    beat();
+    heartbeat();
     const std::string no_blas = request.needs_blas ? open(blas_) : "";
     const bool needs_group = request.workload.gpus > 1;
     if (needs_group && (!group_ || static_cast<int>(group_->size()) != request.workload.gpus))
       throw ProtocolError("asked for a problem of other GPUs");
     if (needs_group) open_libraries(request);
-    beat();
+    heartbeat();
     buffers_ = std::make_unique<ProblemBuffers>(
         gpu_, *kernels_, blas_.get(), request,
         needs_group ? std::optional<ProblemGpus>({*group_, libraries_}) : std::nullopt);
-    beat();
+    heartbeat();
     if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
     if (request.baseline != Baseline::none && request.baselines) {
       if (!blas_ || !has_blas_types(request))
@@ -198,12 +198,12 @@ class Service {
   /// The timer of several GPUs waits for all of them.
   void make_timer() {
     if (!group_) {
-      timer_.emplace(gpu_, *kernels_, [this] { beat(); });
+      timer_.emplace(gpu_, *kernels_, [this] { heartbeat(); });
       return;
     }
     constexpr int kEmptySamples = 31;
     timer_.emplace(
-        gpu_, *kernels_, [this] { beat(); }, [this] { wait_for_all(); });
+        gpu_, *kernels_, [this] { heartbeat(); }, [this] { wait_for_all(); });
     GroupLaunches nothing(*group_);
     std::vector<double> times_us;
     for (const Shot& shot :
@@ -297,11 +297,11 @@ class Service {
   }
 
   /// A sign of life between two launches, at most twenty a second.
-  void beat() {
+  void heartbeat() {
     constexpr auto kInterval = std::chrono::milliseconds(50);
     const auto now = Clock::now();
-    if (now - last_beat_ < kInterval) return;
-    last_beat_ = now;
+    if (now - last_heartbeat_ < kInterval) return;
+    last_heartbeat_ = now;
     channel_.send(to_json(Alive{}));
   }
 
@@ -318,7 +318,7 @@ class Service {
   std::unique_ptr<BlasLt> blas_lt_;
   std::unique_ptr<ProblemBuffers> buffers_;
   std::vector<RunnableBaseline> baselines_;
-  Clock::time_point last_beat_;
+  Clock::time_point last_heartbeat_;
   bool is_confined_ = false;
 };
 

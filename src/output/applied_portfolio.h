@@ -25,7 +25,7 @@ struct ExportedPortfolio {
   /// Template, parameters, expression, compile options, size conditions, waves, element types, options and
   /// scalars.
   std::vector<Trial> kernels;
-  std::vector<TimeModel> models;                           ///< of these
+  std::vector<TimeModel> models;                           ///< models of the kernels
   std::map<std::vector<std::int64_t>, std::size_t> tuned;  ///< by sizes, the fastest kernel's place
 
   /// The kernel that was the fastest on these sizes, unless its conditions are violated; or else, of those
@@ -49,8 +49,8 @@ struct AppliedProblem {
   std::size_t configurations = 0;  ///< how many these are
   Applied applied = Applied::none;
   std::optional<std::size_t> kernel = {};  ///< that is chosen
-  double regret = 0;                       ///< of that one; not a number where it is not judged
-  double least_regret = 0;                 ///< of the portfolio's best one; not a number where none ran
+  double regret = 0;                       ///< regret of `kernel`; not a number where it is not judged
+  double least_regret = 0;                 ///< the portfolio's least regret; not a number where none ran
   std::string outcome = {};                ///< of a failed one
 };
 

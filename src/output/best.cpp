@@ -128,7 +128,7 @@ Family family_of(const Trial& trial) {
           trial.operation, trial.options, trial.element_types};
 }
 
-/// Of the groups' best rows, those of each family, in the order of the groups.
+/// Places of the groups whose best row is of each family, in the order of the groups.
 std::map<Family, std::vector<std::size_t>> families_of(const std::vector<RankingGroup>& groups,
                                                        const Database& database, std::vector<Trial>& best) {
   std::map<Family, std::vector<std::size_t>> families;

@@ -18,7 +18,7 @@ std::string value_text(const nlohmann::ordered_json& value);
 /// The JSON that a cell's text is; discarded when it is none, or more than a row of tiletune's has: what is
 /// nested without end would exhaust the stack when it is written.
 nlohmann::ordered_json parsed_cell(const std::string& text);
-/// The same; null where it would be discarded.
+/// As parsed_cell(); null where that is discarded.
 nlohmann::ordered_json parsed_or_null(const std::string& text);
 /// Null for none.
 template <typename Value>

@@ -31,7 +31,7 @@ std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
                                              : std::string("no rank correlation in");
   std::string text = fmt::format("{}: {} {} common configuration{}", sides, spearman, pair.common,
                                  pair.common == 1 ? "" : "s");
-  // Of a few configurations one percent says nothing.
+  // One percent of a few configurations says nothing.
   constexpr std::size_t kFewestInTop = 5;
   if (pair.top < kFewestInTop) return text;
   return text + fmt::format("; of the fastest 1% on each ({}) {} the same", pair.top,

@@ -28,8 +28,8 @@ std::optional<double> waves(const ConfigurationReport& report);
 /// For people: sections on the binary, time, throughput, accuracy and the method, as far as the row went.
 void write_report(std::ostream& out, const ConfigurationReport& report);
 
-/// The same for programs: the rows with all their columns and samples, and what the report computes from
-/// them. Its text may hold broken UTF-8: dump with error_handler_t::replace.
+/// For programs: the rows with all their columns and samples, and what the report computes from them. Its
+/// text may hold broken UTF-8: dump with error_handler_t::replace.
 nlohmann::ordered_json report_json(const ConfigurationReport& report);
 
 }  // namespace tiletune

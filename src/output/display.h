@@ -24,7 +24,7 @@ std::string shortened(std::string_view text, std::size_t width);
 /// more. A longer word keeps its length.
 std::vector<std::string> in_lines(std::string_view text, std::size_t width, std::size_t indent = 0);
 
-/// The same as one text, in which lines after the first are indented.
+/// in_lines() as one text, in which lines after the first are indented.
 std::string wrapped(std::string_view text, std::size_t width);
 
 /// Lines of text, such as help, in at most `width` columns. What a broken line goes on with is indented to

@@ -12,8 +12,8 @@ struct Quartiles {
   double upper = 0;
 };
 
-/// Interpolated between order statistics (Hyndman and Fan, Sample Quantiles in Statistical Packages, type 7).
-/// Of at least one value.
+/// Interpolates between order statistics (Hyndman and Fan, Sample Quantiles in Statistical Packages, type 7).
+/// There must be at least one value.
 Quartiles quartiles(std::vector<double> values);
 
 struct HistogramBin {

@@ -68,7 +68,7 @@ Field limiter_field() {
   return field;
 }
 
-/// The same work in the time that a launch takes when launches follow each other for seconds.
+/// The throughput of launches that follow each other for seconds.
 Field sustained_tflops_field() {
   return {"sustained_tflops", CellType::real,
           "10^12 operations per second, back to back: tflops * median_us / sustained_us",

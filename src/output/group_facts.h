@@ -17,7 +17,7 @@ struct GroupFacts {
   std::int64_t finalists = 0;                   ///< kernels that took part in the latest finals
   std::vector<std::string> final_baselines;     ///< that took turns with them
   std::int64_t final_rounds = 0;                ///< samples of the one that stayed longest
-  std::optional<double> noise_floor_percent;    ///< of these finals
+  std::optional<double> noise_floor_percent;    ///< noise floor of the latest finals
   std::optional<double> probability_near_best;  ///< that the first kernel is within 1% of the true best
   std::uint64_t discarded_samples = 0;          ///< of all rows ranked
   std::set<std::string> throttle_reasons;       ///< of the rows that lost samples

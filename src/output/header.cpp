@@ -50,7 +50,7 @@ long long number_in(std::string_view text) {
 }
 
 /// The sizes that a problem's label lists, before its leading dimensions. None where there are more than an
-/// operation has dimensions, as a stranger's database may say.
+/// operation has dimensions, as an untrusted database may say.
 std::vector<std::string> size_words(const std::string& problem) {
   constexpr std::size_t kMostDimensions = 256;
   std::vector<std::string> sizes = split(problem.substr(0, problem.find(' ')), 'x');
@@ -87,7 +87,7 @@ int compute_capability(const std::string& architecture) {
   return number;
 }
 
-/// What a launch takes; 0 for numbers that it cannot, which a stranger's database may have.
+/// What a launch takes; 0 for numbers that it cannot, which an untrusted database may have.
 unsigned launch_number(std::int64_t number) {
   const bool fits = number > 0 && number <= std::numeric_limits<unsigned>::max();
   return fits ? static_cast<unsigned>(number) : 0;

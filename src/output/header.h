@@ -20,7 +20,7 @@ void check_header_namespace(const std::string& text);
 /// content never stand for one another: in one program each has its own, in one file the compiler refuses to
 /// choose. Whatever text the rows hold appears in escaped string literals alone. Of entries that fit a query
 /// equally `find()` takes the one of the earlier group. An entry has one launch: the best configurations that
-/// have several are left out and told to `note`; throws UserError where no other is there.
+/// have several are left out and passed to `note`; throws UserError where no other is there.
 std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
                            const std::string& name_space = kHeaderNamespace,
                            const std::function<void(const std::string&)>& note = {});

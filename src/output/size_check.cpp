@@ -143,7 +143,7 @@ bool holds_always(const std::string& condition, const std::vector<std::string>& 
     SymbolTable symbols;
     for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
     return is_tautology(space::parse({condition, {}}, symbols));
-  } catch (const UserError&) {  // a stranger's database may hold anything
+  } catch (const UserError&) {  // an untrusted database may hold anything
     return false;
   }
 }
@@ -157,7 +157,7 @@ std::optional<std::string> cpp_number(const std::string& expression,
     for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
     std::string text = text_of(space::parse({expression, {}}, symbols));
     if (text.size() <= kLongest && depth_of(text) <= kDeepest) return text;
-  } catch (const UserError&) {  // a stranger's database may hold anything
+  } catch (const UserError&) {  // an untrusted database may hold anything
   } catch (const NotExpressible&) {
   }
   return std::nullopt;
@@ -186,7 +186,7 @@ bool holds(const std::string& condition, const SymbolTable& symbols, const std::
   return value && space::is_true(space::to_scalar(*value));
 }
 
-/// None where a stranger's database has names that are none.
+/// None where an untrusted database has names that are not valid.
 std::optional<SymbolTable> symbols_of(const std::vector<std::string>& dimensions) {
   try {
     SymbolTable symbols;

@@ -92,7 +92,7 @@ T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   return rows;
 }
 
-void check(const T4Rows& rows, const Database& database) {
+void check_exportable(const T4Rows& rows, const Database& database) {
   const Where where{database.file().string(), ""};
   for (const Unsaid& unsaid : rows.unsaid) {
     if (unsaid.values.empty()) throw NothingToDo("no row of a kernel matches", where, "Loosen the filters.");
@@ -196,7 +196,7 @@ nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, co
 void write_t4(std::ostream& out, const Database& database, const ExportRequest& request) {
   const TrialFilter& filter = request.filter;
   const T4Rows rows = rows_of_one_space(database, filter);
-  check(rows, database);
+  check_exportable(rows, database);
   JsonArrayStream results(out, envelope(database, filter, rows), 1);
   TrialFilter kernels = filter;
   kernels.kinds = {"kernel"};

@@ -40,7 +40,7 @@ class TextTable {
   void write_markdown(std::ostream& out) const;
   /// Headers of the columns that write_text() leaves out, in the table's order.
   std::vector<std::string> left_out(std::size_t width) const;
-  /// Of its longest line.
+  /// Columns of the longest line.
   std::size_t width() const;
   std::string text(const TextStyle& style = {}) const;
 
@@ -50,7 +50,7 @@ class TextTable {
     Align align;
     int drop_order;
     std::size_t widest;        ///< cell or header
-    std::size_t longest_word;  ///< of those
+    std::size_t longest_word;  ///< longest word of cells and header
     bool has_value = false;    ///< in some row
     bool is_left_out = false;  ///< where lines have a width
   };
@@ -90,15 +90,15 @@ std::string markdown_text(std::string_view text);
 
 /// How long lines may be where nothing tells.
 inline constexpr std::size_t kUsualWidth = 120;
-/// Of a terminal's line: what COLUMNS says (null or no number: nothing), else what the terminal says (0:
+/// A terminal's line width: what COLUMNS says (null or no number: nothing), else what the terminal says (0:
 /// nothing), else `otherwise`.
 std::size_t line_width(const char* columns, std::size_t terminal, std::size_t otherwise);
-/// Of lines of running text on standard output, a terminal or not: the line_width(), from 60 to 200.
+/// The width of running text on standard output, a terminal or not: the line_width(), from 60 to 200.
 std::size_t stdout_width();
 
 /// Standard output is a terminal, TERM is not dumb and NO_COLOR is unset.
 bool stdout_wants_colour();
-/// Of a table on standard output. What is no terminal gets whole tables.
+/// The style of a table on standard output. Anything but a terminal gets whole tables.
 TextStyle stdout_style();
 
 }  // namespace tiletune

@@ -224,7 +224,7 @@ std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& compariso
 
 namespace {
 
-/// Of a problem that ran somewhere.
+/// The first side on which the problem ran; it must have run somewhere.
 std::size_t first_with_kernels(const ComparedProblem& problem) {
   const auto first = std::find_if(problem.sides.begin(), problem.sides.end(),
                                   [](const SideOfProblem& side) { return side.has_kernels; });

@@ -38,7 +38,7 @@ struct Standing {
 struct Portability {
   std::vector<Standing> on;             ///< by side
   std::optional<double> harmonic_mean;  ///< of the efficiencies on sides where it ran
-  std::optional<double> minimum;        ///< of these efficiencies; 0 where it fails on a side
+  std::optional<double> minimum;        ///< least of those efficiencies; 0 where it fails on a side
   /// Over the sides that have the problem: 0 where it fails on one, none where one has not measured it.
   std::optional<double> pennycook;
 };
@@ -50,7 +50,7 @@ struct SideOfProblem {
   Source source = Source::measured;
   std::string gpu;
   std::size_t ran = 0;        ///< configurations; those given up as slow count
-  std::size_t screened = 0;   ///< of these
+  std::size_t screened = 0;   ///< configurations of `ran` that were given up as slow
   std::size_t failed = 0;     ///< cannot run there
   std::size_t undecided = 0;  ///< did not run, which proves nothing
   std::size_t tied = 0;       ///< others that the ranking cannot tell from the best
@@ -145,7 +145,7 @@ struct Slowdown {
   bool is_certain = false;        ///< the intervals, widened by the noise floor, do not overlap
   bool has_intervals = false;     ///< one at least; otherwise nothing is known of the noise
 };
-/// Those beyond a number of percent, and those of problems where a later side has failures alone.
+/// The slowdowns beyond a number of percent, and those of problems where a later side has only failures.
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent);
 
 /// A problem that ran on a side before and of which this one has no row.

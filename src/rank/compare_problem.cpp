@@ -194,7 +194,7 @@ class ProblemComparer {
   /// How well a configuration serves all sides.
   struct Service {
     double reciprocals = 0;  ///< sum over the sides' efficiencies
-    double minimum = 1;      ///< of these
+    double minimum = 1;      ///< least of the sides' efficiencies
     double times = 0;        ///< sum of the times by those of the best: tells apart what is tied with them
   };
   /// None where it did not run on all.

@@ -21,7 +21,7 @@ struct HistoryStep {
 /// How the best time of a problem fell.
 struct History : Comparable {
   std::uint64_t evaluations = 0;   ///< in all, with those that failed
-  std::uint64_t without_cost = 0;  ///< of these, whose rows say nothing of compiling and measuring
+  std::uint64_t without_cost = 0;  ///< evaluations whose rows say nothing of compiling and measuring
   double cost_s = 0;               ///< in all
   std::vector<HistoryStep> steps = {};
 };
@@ -46,7 +46,7 @@ class HistoryReader {
     bool has_cost = false;
     std::uint32_t cache = 0;  ///< place among the problem's caches; of what was not timed, kNoCache
   };
-  /// Of one problem, in all states of the cache.
+  /// The evaluations of one problem, in all states of the cache.
   struct Evaluations {
     std::vector<Comparable> caches;
     std::vector<Evaluation> all;
@@ -64,7 +64,7 @@ class HistoryReader {
 /// logarithm of the time into another of equal parts of its way.
 std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::size_t most);
 
-/// Of the kernels that the filter passes, in the order in which their rows were inserted. Each row is an
+/// Histories of the kernels that the filter passes, in the order of their rows' insertion. Each row is an
 /// evaluation, whatever became of it, with the cost that replays count (compile_ms + measure_ms). Rows that
 /// were only dispatched and those that a recording lacked do not count. Failures belong to every state of the
 /// L2 cache in which their problem was timed.

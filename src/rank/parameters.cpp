@@ -50,7 +50,7 @@ std::optional<std::int64_t> whole_of(double number) {
   return static_cast<std::int64_t>(number);
 }
 
-/// Of a number with a point or an exponent; none where it is not a number or beyond a double.
+/// The value of a number with a point or an exponent; none where it is not a number or beyond a double.
 std::optional<double> double_of(std::string_view value) {
   double number = 0;
   const char* const end = value.data() + value.size();

@@ -42,7 +42,7 @@ class WrittenAs {
   std::unordered_map<std::string, const Value*> values_;  ///< by canonical_value()
 };
 
-/// The same, to find one value only.
+/// WrittenAs::find() for one value only.
 const Value* find_value(const std::vector<Value>& values, std::string_view written);
 
 }  // namespace tiletune

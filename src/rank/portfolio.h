@@ -71,7 +71,7 @@ std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table
 RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
                         const KernelFacts& facts);
 
-/// Of kernels that were measured on one of the training problems at least, from their times there.
+/// Models of kernels that were measured on at least one training problem, from their times there.
 std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
                                    const std::vector<std::size_t>& training, const KernelFacts& facts);
 
@@ -97,8 +97,8 @@ CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptio
 struct Portfolio {
   std::vector<std::vector<std::size_t>> sets;  ///< of 1, 2, ... kernels
   std::vector<std::size_t> kernels;            ///< the last of them
-  RegretMatrix regrets;                        ///< of these
-  std::vector<TimeModel> models;               ///< of these, for problems that were not tuned
+  RegretMatrix regrets;                        ///< regrets of `kernels`
+  std::vector<TimeModel> models;               ///< models of `kernels`, for problems that were not tuned
   CrossValidation validation;
 
   /// The kernel with the smallest regret on a problem, by its place; none where none was measured.

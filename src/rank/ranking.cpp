@@ -16,13 +16,13 @@ bool overlap(const RankingRow& a, const RankingRow& b) {
   return a.low_us <= b.high_us && b.low_us <= a.high_us;
 }
 
-/// Of kernels that cannot be distinguished by time, the one that needs less is the better choice.
+/// Whether `a` needs less than `b`, and so is the better choice where time cannot distinguish them.
 bool preferred(const RankingRow* a, const RankingRow* b) {
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
 
 /// Kernels that may tie with each other, fastest first, and how many of them have their place.
-struct Queue {
+struct UnplacedKernels {
   Kernels kernels = {};
   std::size_t placed = 0;
 
@@ -31,12 +31,12 @@ struct Queue {
 };
 
 /// Takes the next kernel and those that follow it without a gap and cannot be distinguished from it.
-std::span<const RankingRow*> take_tie(Queue& queue) {
-  const std::size_t first = queue.placed;
+std::span<const RankingRow*> take_tie(UnplacedKernels& unplaced) {
+  const std::size_t first = unplaced.placed;
   do {
-    ++queue.placed;
-  } while (!queue.empty() && overlap(*queue.kernels[first], *queue.next()));
-  return std::span(queue.kernels).subspan(first, queue.placed - first);
+    ++unplaced.placed;
+  } while (!unplaced.empty() && overlap(*unplaced.kernels[first], *unplaced.next()));
+  return std::span(unplaced.kernels).subspan(first, unplaced.placed - first);
 }
 
 RankedRow place_at(const RankingRow& row, int rank, bool tied) {
@@ -45,8 +45,8 @@ RankedRow place_at(const RankingRow& row, int rank, bool tied) {
 
 /// `kernels` fastest first.
 Kernels in_ranking_order(std::span<const RankingRow> kernels, std::vector<RankedRow>& ranked) {
-  Queue finals;
-  Queue others;
+  UnplacedKernels finals;
+  UnplacedKernels others;
   for (const RankingRow& kernel : kernels) (kernel.in_finals ? finals : others).kernels.push_back(&kernel);
   Kernels ordered;
   ordered.reserve(kernels.size());

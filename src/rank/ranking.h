@@ -52,7 +52,7 @@ struct RankedRow {
 struct RankingGroup : Comparable {
   /// Fastest first; within a tie fewer registers, then higher occupancy first.
   std::vector<RankedRow> rows;
-  DatedRow newest = {};  ///< of its kernels that ran
+  DatedRow newest = {};  ///< newest row of a kernel that ran
 };
 
 /// Groups with a kernel that ran, in order of first appearance.
@@ -61,7 +61,7 @@ std::vector<RankingGroup> rank_rows(RankingRows& rows);
 /// The kernels that share the first rank, the first of which is the best choice; none where only baselines
 /// ran.
 std::vector<RankedRow> leaders_of(const RankingGroup& group);
-/// The same of rows that need no ranks. Those that were given up as slow lead only where all were.
+/// The leaders of rows that need no ranks. Rows that were dropped as slow lead only where all were.
 std::vector<const RankingRow*> leaders_of(const ComparableRows& rows);
 
 /// What a rung shows the fastest row of: a template, or those of its rows that `takes` lets pass.

@@ -134,7 +134,7 @@ struct ComparableRows {
 
 enum class Groups {
   that_ran,  ///< with a kernel that ran
-  all,       ///< those too where every kernel failed
+  all,       ///< with groups where every kernel failed
 };
 
 /// All rows of a ranking.

@@ -49,7 +49,7 @@ class TimeModel {
 /// coefficient of 0 are left out.
 std::vector<TimeModel> fit_time_models(const std::vector<std::vector<TimeModel::Observation>>& kernels);
 
-/// Of kernels that can run, the first of those with the shortest predicted time.
+/// The first of the kernels with the shortest predicted time, among those that can run.
 class FastestKernel {
  public:
   void consider(std::size_t kernel, double time_us) {

@@ -141,7 +141,7 @@ void Recording::add(std::int64_t id, const Trial& row) {
   entry.time_us = ranking_time_us(row).value_or(0);
   const bool is_screened =
       row.outcome == Outcome::screened_out && row.median_us && std::isfinite(*row.median_us);
-  entry.told_us = is_screened ? *row.median_us : entry.time_us;
+  entry.result_us = is_screened ? *row.median_us : entry.time_us;
   const double spent_ms = row.compile_ms.value_or(0) + row.measure_ms.value_or(0);
   if (std::isfinite(spent_ms) && spent_ms > 0) entry.spent_ms = spent_ms;
   entry.stopped = row.outcome == Outcome::compile_timeout && !row.compile_ms;

@@ -40,9 +40,9 @@ class Recording {
   struct Entry : DatedRow {
     Identity identity{};  ///< of the place and the parameters
     std::uint32_t place = 0;
-    double time_us = 0;   ///< 0: it did not run, or was screened out
-    double told_us = 0;   ///< what a strategy is told: of what was screened out the median of its few samples
-    double spent_ms = 0;  ///< compiling and measuring, as far as the row says
+    double time_us = 0;    ///< 0: it did not run, or was screened out
+    double result_us = 0;  ///< as a strategy gets it: of what was screened out the median of its few samples
+    double spent_ms = 0;   ///< compiling and measuring, as far as the row says
     Outcome outcome = Outcome::dispatched;
     bool stopped = false;  ///< the compiler, at its deadline, and the row does not say after what time
   };

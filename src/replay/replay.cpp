@@ -121,13 +121,13 @@ class ReplayingEvaluator : public InstantEvaluator {
       problem.simulated_s += cost_s(*entry);
       replay_.rows.push_back(entry->id);
       const bool improves =
-          entry->told_us > 0 && (problem.curve.empty() || entry->told_us < problem.curve.back().best_us);
+          entry->result_us > 0 && (problem.curve.empty() || entry->result_us < problem.curve.back().best_us);
       if (whole_rows_ || improves) {
         answer_with(candidate.trial, recording_.row(entry->id));
       } else {
         answer_with(candidate.trial, *entry, task_of(task).like());
       }
-      if (improves) note(problem, candidate.trial, entry->told_us);
+      if (improves) note(problem, candidate.trial, entry->result_us);
     } else {
       ++problem.not_recorded;
       miss(candidate);
@@ -164,7 +164,7 @@ class ReplayingEvaluator : public InstantEvaluator {
     row.gpu = like.gpu;
     row.problem = like.problem;
     row.outcome = entry.outcome;
-    if (entry.told_us > 0) row.median_us = entry.told_us;
+    if (entry.result_us > 0) row.median_us = entry.result_us;
   }
 
   void miss(Candidate& candidate) {

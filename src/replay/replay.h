@@ -27,7 +27,7 @@ struct ReplayedProblem {
   std::string problem;
   std::string conditions;                  ///< operation, element types, scalars, state of the L2 cache
   std::uint64_t recorded = 0;              ///< configurations of the config's templates in the recording
-  std::optional<double> best_recorded_us;  ///< of those that the config's space contains
+  std::optional<double> best_recorded_us;  ///< best time of recorded configurations in the config's space
   std::uint64_t evaluations = 0;
   std::uint64_t not_recorded = 0;  ///< of the evaluations
   double simulated_s = 0;

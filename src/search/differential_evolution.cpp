@@ -15,28 +15,28 @@ class DifferentialEvolution : public Walker {
  public:
   explicit DifferentialEvolution(ExploredSpace& explored) : explored_(explored) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (!is_complete_ && members_.size() + open_ < kPopulation) {
       ++open_;
-      return Wish{explored_.any(), kNewMember};
+      return Proposal{explored_.any(), kNewMember};
     }
     if (!is_complete_ || open_ == kPopulation) return std::nullopt;
     do turn_ = (turn_ + 1) % kPopulation;
     while (members_[turn_].has_trial);
     members_[turn_].has_trial = true;
     ++open_;
-    return Wish{trial(turn_), turn_};
+    return Proposal{trial(turn_), turn_};
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     --open_;
-    const Tried tried{wish.index, cost};
-    if (wish.purpose == kNewMember) {
+    const Tried tried{proposal.index, cost};
+    if (proposal.purpose == kNewMember) {
       if (cost != kDidNotRun) members_.push_back({tried});
       is_complete_ = members_.size() == kPopulation;
       return;
     }
-    Member& member = members_[wish.purpose];
+    Member& member = members_[proposal.purpose];
     member.has_trial = false;
     if (cost <= member.tried.cost) member.tried = tried;
   }

@@ -21,14 +21,14 @@ class DualAnnealing : public Walker {
   explicit DualAnnealing(ExploredSpace& explored)
       : explored_(explored), chain_(2 * explored.varied().size()) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (current_.cost == kDidNotRun) {
       if (open_ > 0) return std::nullopt;
       ++open_;
-      return Wish{explored_.any()};
+      return Proposal{explored_.any()};
     }
     if (descent_) {
-      if (const auto neighbour = descent_->next()) return Wish{*neighbour};
+      if (const auto neighbour = descent_->next()) return Proposal{*neighbour};
       if (descent_->waits()) return std::nullopt;
       current_ = best_ = descent_->current();
       descent_.reset();
@@ -44,14 +44,14 @@ class DualAnnealing : public Walker {
     }
     if (open_ == kMostOpen) return std::nullopt;
     ++open_;
-    return Wish{visit(visits_++)};
+    return Proposal{visit(visits_++)};
   }
 
-  void told(const Wish& wish, double cost) override {
-    if (descent_) return descent_->told({wish.index, cost});
+  void tell(const Proposal& proposal, double cost) override {
+    if (descent_) return descent_->tell({proposal.index, cost});
     --open_;
     if (!is_accepted(cost)) return;
-    current_ = {wish.index, cost};
+    current_ = {proposal.index, cost};
     if (cost >= best_.cost) return;
     best_ = current_;
     improved_ = true;

@@ -31,7 +31,7 @@ bool ExploredSpace::tell(std::uint64_t index, double cost, bool& is_first) {
   const auto found = costs_.find(index);
   if (found == costs_.end()) return false;
   is_first = !found->second;
-  if (is_first) ++told_;
+  if (is_first) ++results_;
   found->second = cost;
   best_cost_ = std::min(best_cost_, cost);
   return true;

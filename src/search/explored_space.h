@@ -34,7 +34,7 @@ class ExploredSpace {
   std::uint64_t asked() const { return costs_.size(); }
   /// How many may still be asked for.
   std::uint64_t left() const { return planned() - asked(); }
-  std::uint64_t told() const { return told_; }
+  std::uint64_t results() const { return results_; }
   double best_cost() const { return best_cost_; }
   RandomSource& random() { return random_; }
 
@@ -72,7 +72,7 @@ class ExploredSpace {
   std::vector<std::uint32_t> counts_;
   std::vector<std::size_t> varied_;
   std::unordered_map<std::uint64_t, std::optional<double>> costs_;  ///< none: under way
-  std::uint64_t told_ = 0;
+  std::uint64_t results_ = 0;
   double best_cost_ = kDidNotRun;
   Permutation rest_;
   std::uint64_t rest_next_ = 0;

@@ -76,8 +76,8 @@ class GaussianProcess {
 
   std::vector<double> expected_;  ///< by coordinate; then that of the noise
   Eigen::VectorXd logs_;          ///< of length scales; then of the noise's variance
-  Eigen::VectorXd steps_;         ///< of the ascent, by the same
-  Eigen::VectorXd slopes_;        ///< of its last step
+  Eigen::VectorXd steps_;         ///< steps of the ascent, in the order of logs_
+  Eigen::VectorXd slopes_;        ///< slopes of the ascent's last step
   bool is_adjusted_ = false;
 
   Eigen::MatrixXf points_;

@@ -16,21 +16,21 @@ class Genetic : public Walker {
  public:
   explicit Genetic(ExploredSpace& explored) : explored_(explored) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (open_ == kPopulation) return std::nullopt;
     const bool begins = !is_complete_ && members_.size() + open_ < kPopulation;
     if (!begins && members_.size() < 2) return std::nullopt;
     ++open_;
-    return Wish{begins ? explored_.any() : child()};
+    return Proposal{begins ? explored_.any() : child()};
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     --open_;
-    const auto is_same = [&](const Tried& member) { return member.index == wish.index; };
+    const auto is_same = [&](const Tried& member) { return member.index == proposal.index; };
     if (cost == kDidNotRun || std::any_of(members_.begin(), members_.end(), is_same)) return;
     const auto place = std::upper_bound(members_.begin(), members_.end(), cost,
                                         [](double left, const Tried& right) { return left < right.cost; });
-    members_.insert(place, {wish.index, cost});
+    members_.insert(place, {proposal.index, cost});
     if (members_.size() > kPopulation) members_.pop_back();
     is_complete_ = is_complete_ || members_.size() == kPopulation;
   }

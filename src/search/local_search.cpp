@@ -14,23 +14,23 @@ class LocalSearch : public Walker {
  public:
   explicit LocalSearch(ExploredSpace& explored) : explored_(explored) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (starts_) return std::nullopt;
     if (descent_) {
-      if (const auto neighbour = descent_->next()) return Wish{*neighbour};
+      if (const auto neighbour = descent_->next()) return Proposal{*neighbour};
       if (descent_->waits()) return std::nullopt;
       if (descent_->current().cost < best_.cost) best_ = descent_->current();
       descent_.reset();
     }
     starts_ = true;
     const bool from_optimum = best_.cost != kDidNotRun && explored_.random().chance(kFromOptimum);
-    return Wish{from_optimum ? explored_.changed(best_.index, kChanged) : explored_.any()};
+    return Proposal{from_optimum ? explored_.changed(best_.index, kChanged) : explored_.any()};
   }
 
-  void told(const Wish& wish, double cost) override {
-    if (!starts_) return descent_->told({wish.index, cost});
+  void tell(const Proposal& proposal, double cost) override {
+    if (!starts_) return descent_->tell({proposal.index, cost});
     starts_ = false;
-    if (cost != kDidNotRun) descent_.emplace(explored_, Tried{wish.index, cost});
+    if (cost != kDidNotRun) descent_.emplace(explored_, Tried{proposal.index, cost});
   }
 
  private:

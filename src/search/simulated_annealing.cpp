@@ -19,29 +19,29 @@ class SimulatedAnnealing : public Walker {
         steps_(std::max<std::uint64_t>(
             1, std::min(explored.planned(), kStepsPerParameter * explored.varied().size()))) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (current_.cost == kDidNotRun) {
       if (open_ > 0) return std::nullopt;
-      return wish(explored_.any());
+      return propose(explored_.any());
     }
     if (open_ == kMostOpen) return std::nullopt;
     if (progress() >= 1) {
       if (open_ > 0) return std::nullopt;
       step_ = 0;
-      told_before_ = explored_.told();
+      results_before_ = explored_.results();
       current_ = std::exchange(improved_, false) ? best_ : Tried{};
       return next();
     }
     const auto moved = explored_.random().chance(kAdjacent) ? explored_.adjacent(current_.index)
                                                             : explored_.neighbour(current_.index);
-    return wish(moved ? *moved : explored_.any());
+    return propose(moved ? *moved : explored_.any());
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     --open_;
     ++step_;
     if (!accepts(cost, current_.cost, temperature(), explored_.random())) return;
-    current_ = {wish.index, cost};
+    current_ = {proposal.index, cost};
     if (cost >= best_.cost) return;
     best_ = current_;
     improved_ = true;
@@ -57,14 +57,14 @@ class SimulatedAnnealing : public Walker {
   static constexpr double kAdjacent = 0.5;
   static constexpr std::size_t kMostOpen = 4;
 
-  Wish wish(std::uint64_t index) {
+  Proposal propose(std::uint64_t index) {
     ++open_;
     return {index};
   }
 
   /// Results of other walkers count too: they share what is planned.
   double progress() const {
-    return static_cast<double>(std::max(step_, explored_.told() - told_before_)) /
+    return static_cast<double>(std::max(step_, explored_.results() - results_before_)) /
            static_cast<double>(steps_);
   }
 
@@ -75,7 +75,7 @@ class SimulatedAnnealing : public Walker {
   ExploredSpace& explored_;
   std::uint64_t steps_;
   std::uint64_t step_ = 0;
-  std::uint64_t told_before_ = 0;  ///< results before this cooling
+  std::uint64_t results_before_ = 0;  ///< results before this cooling
   std::size_t open_ = 0;
   Tried current_;
   Tried best_;

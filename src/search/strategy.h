@@ -30,7 +30,7 @@ struct Lesson {
   std::vector<std::uint32_t>
       positions;             ///< of its values among those of the parameters, as Space::positions()
   double relative_time = 1;  ///< its time, divided by the best that is known of that problem
-  double distance = 1;       ///< of that problem from this one, 0 (alike) to 1
+  double distance = 1;       ///< distance of its problem from this one, 0 (alike) to 1
 };
 
 /// Decides what is tried of one problem, over the spaces of all its templates.
@@ -38,11 +38,11 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  /// The next configurations to try, `most` at most, each once in a search. None: it waits to be told what
-  /// became of earlier ones, or, when it was told of all of them, it is done.
+  /// The next configurations to try, `most` at most, each once in a search. None: it waits for results
+  /// of earlier ones, or, when it has all of them, it is done.
   virtual std::vector<Choice> ask(std::size_t most) = 0;
-  /// The same, but only among `some`, which cost less to try than others. None: the strategy does not expect
-  /// that one of them may be the fastest, or does not take costs into account.
+  /// The next configurations to try among `some`, which cost less to try than others. None: the strategy does
+  /// not expect that one of them may be the fastest, or does not take costs into account.
   virtual std::vector<Choice> ask_among(const std::vector<Choice>& /*some*/, std::size_t /*most*/) {
     return {};
   }
@@ -53,8 +53,8 @@ class Strategy {
   virtual std::size_t most_lessons() const { return 0; }
   /// Called before anything is asked, with what is known of other problems.
   virtual void learn(const std::vector<Lesson>& /*lessons*/) {}
-  /// How much faster than the best of those told the best configuration may still be, in per cent of its
-  /// time, as the strategy estimates it; none: it cannot tell, or not yet.
+  /// How much faster than the best so far the best configuration may still be, in per cent of its time, as
+  /// the strategy estimates it; none: it has no estimate, or not yet.
   virtual std::optional<double> remaining_gain_percent() { return std::nullopt; }
 };
 

@@ -20,21 +20,21 @@ using search::ExploredSpace;
 
 /// Configurations drawn at random before anything is predicted.
 constexpr std::size_t kFirst = 12;
-/// Of how many untried configurations times are predicted before the most promising are chosen.
+/// Untried configurations whose times are predicted before the most promising are chosen.
 constexpr std::size_t kMostCandidates = 1000;
-/// Of those, how many are changes of changes of the best.
+/// Candidates that are changes of changes of the best.
 constexpr std::size_t kSecondNeighbours = 500;
-/// Whose changes are candidates.
+/// The best configurations, whose changes are candidates.
 constexpr std::size_t kBest = 8;
 /// The most observations that predictions follow from: the fastest, and some others.
 constexpr std::size_t kMostObservations = 500;
-/// How many standard deviations below its predicted time a configuration is hoped to lie.
-constexpr double kHope = 2;
-/// How often a choice is one change away from the best, whatever is hoped of others.
+/// A configuration's lower confidence bound lies so many standard deviations below its predicted time.
+constexpr double kBoundDeviations = 2;
+/// How often a choice is one change away from the best, whatever the bounds of others.
 constexpr double kNearBest = 0.25;
 
-/// So many configurations of which none ran leave no hope for others.
-constexpr std::size_t kHopeless = 500;
+/// No gain is expected once so many configurations were tried and none ran.
+constexpr std::size_t kMostFailures = 500;
 
 /// What a configuration was predicted to take, as a logarithm, when it was chosen.
 struct Prediction {
@@ -107,13 +107,13 @@ class Surrogate : public Strategy {
   /// time, times the errors of earlier predictions. A tenth of that bound was the right one for 1% in 95 of
   /// 100 replays of recorded spaces. It says nothing before 60 results, and while the best was found lately.
   std::optional<double> remaining_gain_percent() override {
-    if (observed_.size() == total() || (successes_ == 0 && observed_.size() >= kHopeless)) return 0;
+    if (observed_.size() == total() || (successes_ == 0 && observed_.size() >= kMostFailures)) return 0;
     constexpr std::size_t kLeast = 60;
     constexpr double kPercentPerLog = 10;
     const std::size_t since = observed_.size() - best_since_;
-    if (!hoped_gain_ || observed_.size() < kLeast || since < std::max(kLeast, observed_.size() / 2))
+    if (!predicted_gain_ || observed_.size() < kLeast || since < std::max(kLeast, observed_.size() / 2))
       return std::nullopt;
-    return kPercentPerLog * *hoped_gain_ * error_scale();
+    return kPercentPerLog * *predicted_gain_ * error_scale();
   }
 
  private:
@@ -169,7 +169,7 @@ class Surrogate : public Strategy {
     return chosen;
   }
 
-  /// Of the lessons, the nearest first.
+  /// The fastest configurations of the nearest lessons, the nearest first.
   std::deque<Choice> winners() const {
     constexpr std::size_t kMost = 3;
     std::vector<const Lesson*> best;
@@ -185,7 +185,7 @@ class Surrogate : public Strategy {
     return winners;
   }
 
-  /// Of all spaces, each configuration as likely as the others.
+  /// An untried configuration of any space, each as likely as the others.
   Choice any_untried() {
     std::uint64_t drawn = random_.below(left());
     for (std::size_t i = 0;; ++i) {
@@ -194,8 +194,8 @@ class Surrogate : public Strategy {
     }
   }
 
-  /// Of a time the logarithm, compared with the best of this problem; of what did not run the median of those
-  /// that did.
+  /// The logarithm of each time's ratio to the best of this problem; for what did not run, the median of what
+  /// did.
   std::vector<double> logarithms(const std::vector<std::pair<Choice, double>>& observed) const {
     std::vector<double> known;
     for (const auto& [choice, cost] : observed_)
@@ -220,7 +220,7 @@ class Surrogate : public Strategy {
     return points;
   }
 
-  /// Those that predictions follow from: of many, the fastest half and some of the others.
+  /// The observations that predictions follow from: of many, the fastest and as many of the others.
   std::vector<std::pair<Choice, double>> observations() {
     std::vector<std::pair<Choice, double>> kept = observed_;
     const std::size_t most = kMostObservations - lessons_.size();
@@ -351,14 +351,14 @@ class Surrogate : public Strategy {
   /// The most promising of these whose time may be below `limit`, the logarithm of a ratio to the best time.
   std::vector<Choice> choose_among(const std::vector<Choice>& fresh, std::size_t count, double limit) {
     observe();
-    // Those that are under way come first: they are believed to be as predicted.
+    // Configurations that are under way come first: their predictions are taken for results.
     std::vector<Choice> pool;
     for (const auto& [choice, prediction] : open_) pool.push_back(choice);
     const std::size_t open = pool.size();
     pool.insert(pool.end(), fresh.begin(), fresh.end());
     process_.predict(points_of(pool), open + count);
     for (std::size_t i = 0; i < open; ++i) process_.believe(i);
-    if (std::isinf(limit)) note_hope(open, pool.size());
+    if (std::isinf(limit)) note_gain(open, pool.size());
     std::vector<bool> taken(pool.size());
     std::vector<Choice> chosen;
     while (chosen.size() < count) {
@@ -372,8 +372,8 @@ class Surrogate : public Strategy {
     return chosen;
   }
 
-  double hoped(std::size_t candidate) const {
-    return process_.mean(candidate) - kHope * process_.deviation(candidate);
+  double lower_bound(std::size_t candidate) const {
+    return process_.mean(candidate) - kBoundDeviations * process_.deviation(candidate);
   }
 
   /// Without a result of this problem only the order of times is predicted.
@@ -400,9 +400,9 @@ class Surrogate : public Strategy {
       double least = limit;
       for (std::size_t i = open; i < pool.size(); ++i) {
         if (!is_free(i) || !is_wanted(i)) continue;
-        const double hope = hoped(i);
-        if (hope < least) {
-          least = hope;
+        const double bound = lower_bound(i);
+        if (bound < least) {
+          least = bound;
           best = i;
         }
       }
@@ -415,12 +415,12 @@ class Surrogate : public Strategy {
   }
 
   /// How much faster than the best the most promising candidate may be, as a logarithm.
-  void note_hope(std::size_t open, std::size_t end) {
+  void note_gain(std::size_t open, std::size_t end) {
     constexpr double kDeviations = 3;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = open; i < end; ++i)
       least = std::min(least, process_.mean(i) - kDeviations * process_.deviation(i));
-    if (successes_ > 0 && open < end) hoped_gain_ = std::max(0.0, -least);
+    if (successes_ > 0 && open < end) predicted_gain_ = std::max(0.0, -least);
   }
 
   void judge_prediction(const Choice& choice, double cost) {
@@ -449,7 +449,7 @@ class Surrogate : public Strategy {
   search::GaussianProcess process_;
   std::vector<std::pair<Choice, double>> observed_;
   std::map<Choice, Prediction> open_;  ///< chosen, and what became of them is not known
-  std::deque<Choice> chosen_;          ///< of those, what was not yet asked for
+  std::deque<Choice> chosen_;          ///< the open ones that were not yet asked for
   std::deque<double> errors_;          ///< of predictions, in their standard deviations
   std::size_t successes_ = 0;
   std::size_t most_asked_ = 0;   ///< at a time
@@ -457,11 +457,11 @@ class Surrogate : public Strategy {
   std::size_t observed_by_process_ = 0;
   bool is_observed_ = false;  ///< by the process
   std::vector<Lesson> lessons_;
-  std::deque<Choice> winners_;  ///< of them, what is still to be chosen
+  std::deque<Choice> winners_;  ///< lessons' winners that are still to be chosen
   double best_us_ = search::kDidNotRun;
   Choice best_;
   std::size_t best_since_ = 0;  ///< results when it was found
-  std::optional<double> hoped_gain_;
+  std::optional<double> predicted_gain_;
 };
 
 }  // namespace

@@ -20,10 +20,10 @@ class TabuGreyWolf : public Walker {
   explicit TabuGreyWolf(ExploredSpace& explored)
       : explored_(explored), schedule_(std::max<std::uint64_t>(1, std::min(explored.planned(), kSchedule))) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (pack_.size() + joining_ < kPack) {
       ++joining_;
-      return Wish{explored_.any(), kJoins};
+      return Proposal{explored_.any(), kJoins};
     }
     if (joining_ > 0 || stagnant_ >= kStagnation) return std::nullopt;
     const std::vector<std::size_t> order = by_cost();
@@ -31,27 +31,27 @@ class TabuGreyWolf : public Walker {
       turn_ = (turn_ + 1) % kPack;
       if (leads(order, turn_) || pack_[turn_].has_child) continue;
       pack_[turn_].has_child = true;
-      return Wish{child(order, turn_), turn_};
+      return Proposal{child(order, turn_), turn_};
     }
     return std::nullopt;
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     ++results_;
-    const Tried tried{wish.index, cost};
+    const Tried tried{proposal.index, cost};
     ++stagnant_;
     if (cost < best_cost_) {
       best_cost_ = cost;
       stagnant_ = 0;
     }
-    if (wish.purpose == kJoins) {
+    if (proposal.purpose == kJoins) {
       --joining_;
       if (cost != kDidNotRun) pack_.push_back({tried});
       return;
     }
-    Wolf& wolf = pack_[wish.purpose];
+    Wolf& wolf = pack_[proposal.purpose];
     wolf.has_child = false;
-    const double risk = leads(by_cost(), wish.purpose) ? 0 : temperature();
+    const double risk = leads(by_cost(), proposal.purpose) ? 0 : temperature();
     if (accepts(cost, wolf.tried.cost, risk, explored_.random())) wolf.tried = tried;
     if (stagnant_ >= kStagnation) replace_worst();
   }
@@ -129,7 +129,7 @@ class TabuGreyWolf : public Walker {
 
   /// By any configurations that run.
   void replace_worst() {
-    // Purposes of open wishes are places in the pack: not before the last of them is answered.
+    // Purposes of open proposals are places in the pack: not before the last of them is answered.
     if (std::any_of(pack_.begin(), pack_.end(), [](const Wolf& wolf) { return wolf.has_child; })) return;
     stagnant_ = 0;
     best_cost_ = kDidNotRun;

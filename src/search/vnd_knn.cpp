@@ -82,31 +82,31 @@ class VndKnn : public Walker {
  public:
   explicit VndKnn(ExploredSpace& explored) : explored_(explored), results_(explored) {}
 
-  std::optional<Wish> next() override {
+  std::optional<Proposal> next() override {
     if (current_.cost == kDidNotRun) {
       if (open_ > 0) return std::nullopt;
       ++open_;
-      return Wish{explored_.any(), kStart};
+      return Proposal{explored_.any(), kStart};
     }
     if (open_ == kMostOpen) return std::nullopt;
     const std::size_t neighbourhood = drawn_neighbourhood();
     ++open_;
-    return Wish{candidate(neighbourhood), neighbourhood};
+    return Proposal{candidate(neighbourhood), neighbourhood};
   }
 
-  void told(const Wish& wish, double cost) override {
+  void tell(const Proposal& proposal, double cost) override {
     --open_;
-    const Tried tried{wish.index, cost};
+    const Tried tried{proposal.index, cost};
     results_.add(tried);
     add_to_elite(tried);
-    if (wish.purpose == kStart) {
+    if (proposal.purpose == kStart) {
       if (current_.cost == kDidNotRun) current_ = tried;
       return;
     }
     // A result of before a restart.
     if (current_.cost == kDidNotRun) return;
     const bool accepted = accepts(cost, current_.cost, temperature_, explored_.random());
-    double& weight = weights_[wish.purpose];
+    double& weight = weights_[proposal.purpose];
     weight = std::clamp(weight * (accepted ? 1.1 : 0.9), 0.1, 10.0);
     temperature_ *= kCooling;
     if (accepted) {
@@ -121,8 +121,8 @@ class VndKnn : public Walker {
 
  private:
   static constexpr std::size_t kCandidates = 8;  ///< predicted for each step
-  static constexpr std::size_t kNeighbours = 4;  ///< of them, from the neighbourhood
-  static constexpr std::size_t kElite = 5;       ///< of which two are crossed
+  static constexpr std::size_t kNeighbours = 4;  ///< candidates from the neighbourhood
+  static constexpr std::size_t kElite = 5;       ///< the best, two of which are crossed
   /// A slowdown by 10% is accepted with probability 1 / e at first.
   static constexpr double kFirstTemperature = 0.1;
   static constexpr double kCooling = 0.99;

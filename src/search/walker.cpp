@@ -9,15 +9,15 @@
 namespace tiletune::search {
 namespace {
 
-/// Wishes in a row that are known already, after which a walker is replaced.
+/// Proposals in a row whose results are known already, after which a walker is replaced.
 constexpr int kPatience = 100;
-/// Known wishes that one choice may take, then it is an untried configuration. Bounds the time of ask().
+/// Known proposals that one choice may take, then it is an untried configuration. Bounds the time of ask().
 constexpr int kMostKnown = 300;
 /// The share of a space from which on its rest is tried in random order: finding what is left would take
 /// walkers ever longer.
 constexpr double kNearlyAll = 0.9;
 
-/// A space has its full share of the search until it was told so many results.
+/// A space has its full share of the search until it has so many results.
 constexpr std::uint64_t kResultsForShare = 16;
 /// A space whose best time is 10% longer than the best of all gets about half of that one's share.
 constexpr double kSharpness = 8;
@@ -34,8 +34,8 @@ class SpaceSearch {
   bool is_done() const { return explored_.asked() == explored_.planned(); }
 
   std::uint64_t choose() {
-    const auto wish = wished();
-    const std::uint64_t index = wish ? *wish : explored_.untried();
+    const auto proposed = next_proposed();
+    const std::uint64_t index = proposed ? *proposed : explored_.untried();
     explored_.ask(index);
     return index;
   }
@@ -46,20 +46,20 @@ class SpaceSearch {
     if (!explored_.tell(index, cost, is_first) || !is_first) return false;
     auto node = waiting_.extract(index);
     if (node.empty()) return true;
-    for (const auto& [number, wish] : node.mapped()) {
+    for (const auto& [number, proposal] : node.mapped()) {
       const auto found = runs_.find(number);
       if (found == runs_.end()) continue;  // replaced in the meantime
       --found->second.open;
-      found->second.walker->told(wish, cost);
+      found->second.walker->tell(proposal, cost);
     }
     return true;
   }
 
   double share(double best_cost) const {
-    if (explored_.told() < kResultsForShare) return 1;
+    if (explored_.results() < kResultsForShare) return 1;
     if (explored_.best_cost() == kDidNotRun)
       return std::max(kLeastShare,
-                      static_cast<double>(kResultsForShare) / static_cast<double>(explored_.told()));
+                      static_cast<double>(kResultsForShare) / static_cast<double>(explored_.results()));
     if (explored_.best_cost() <= best_cost) return 1;
     return std::max(kLeastShare, std::pow(best_cost / explored_.best_cost(), kSharpness));
   }
@@ -68,13 +68,13 @@ class SpaceSearch {
  private:
   struct Run {
     std::unique_ptr<Walker> walker;
-    std::size_t open = 0;  ///< wishes
+    std::size_t open = 0;  ///< proposals without a result
     int known = 0;         ///< in a row, or under way already
     bool is_over = false;
   };
 
-  /// What the first walker wants that does not wait, or a new one. None: nothing new.
-  std::optional<std::uint64_t> wished() {
+  /// The next proposal of the first walker that does not wait, or of a new one. None: nothing new.
+  std::optional<std::uint64_t> next_proposed() {
     if (static_cast<double>(explored_.asked()) >= kNearlyAll * static_cast<double>(explored_.size()))
       return std::nullopt;
     int left = kMostKnown;
@@ -86,24 +86,24 @@ class SpaceSearch {
     return std::nullopt;
   }
 
-  /// A walker's next wish that was never asked for. None: it waits or is over, or `left` is spent.
+  /// A walker's next proposal that was never asked for. None: it waits or is over, or `left` is spent.
   std::optional<std::uint64_t> advance(std::uint64_t number, Run& run, int& left) {
     for (; left > 0; --left) {
-      const auto wish = run.walker->next();
-      if (!wish) {
+      const auto proposal = run.walker->next();
+      if (!proposal) {
         run.is_over = run.open == 0;
         break;
       }
-      const auto cost = explored_.cost(wish->index);
+      const auto cost = explored_.cost(proposal->index);
       if (!cost) {
         ++run.open;
-        waiting_[wish->index].emplace_back(number, *wish);
-        if (!explored_.is_asked(wish->index)) {
+        waiting_[proposal->index].emplace_back(number, *proposal);
+        if (!explored_.is_asked(proposal->index)) {
           run.known = 0;
-          return wish->index;
+          return proposal->index;
         }
       } else {
-        run.walker->told(*wish, *cost);
+        run.walker->tell(*proposal, *cost);
       }
       run.is_over = ++run.known > kPatience;
       if (run.is_over) break;
@@ -116,7 +116,7 @@ class SpaceSearch {
   std::map<std::uint64_t, Run> runs_;  ///< by number, the oldest first
   std::uint64_t numbers_ = 0;
   /// By configuration that is under way: who waits for it.
-  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint64_t, Wish>>> waiting_;
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint64_t, Proposal>>> waiting_;
 };
 
 class Walkers : public Strategy {

@@ -12,23 +12,23 @@
 
 namespace tiletune::search {
 
-/// A configuration whose cost a walker wants to know.
-struct Wish {
+/// A configuration whose cost a walker asks for.
+struct Proposal {
   std::uint64_t index = 0;
   std::size_t purpose = 0;  ///< the walker's own
 };
 
-/// One run of a method in one space. It says what it wants to know, as if all of the space were known; the
+/// One run of a method in one space. It proposes configurations, as if all of the space were known; the
 /// strategy that drives it remembers results, and has only those measured that are missing.
 class Walker {
  public:
   virtual ~Walker() = default;
 
-  /// What it wants to know next. None: it waits for results, or, when none of its wishes is open, it has come
-  /// to its end, and a new walker takes its place. The number of its open wishes is bounded.
-  virtual std::optional<Wish> next() = 0;
-  /// Answers a wish; wishes may be answered in another order than they were made in.
-  virtual void told(const Wish& wish, double cost) = 0;
+  /// Its next proposal. None: it waits for results, or, when none of its proposals is open, it has come to
+  /// its end, and a new walker takes its place. The number of its open proposals is bounded.
+  virtual std::optional<Proposal> next() = 0;
+  /// The result of a proposal; results may come in another order than the proposals.
+  virtual void tell(const Proposal& proposal, double cost) = 0;
 };
 
 using MakeWalker = std::unique_ptr<Walker>(ExploredSpace& explored);
@@ -40,7 +40,7 @@ std::unique_ptr<Walker> make_walker(ExploredSpace& explored) {
 /// A strategy of walkers. One that is asked for one configuration at a time has one walker in each space,
 /// which runs as its method is described. Asked for more at a time, it adds walkers while those that there
 /// are wait for results; at most as many choices are open as were ever asked for at a time. A walker that
-/// wants to know nothing new for long is replaced by a new one. Once nearly all of a space is tried, its rest
+/// proposes nothing new for long is replaced by a new one. Once nearly all of a space is tried, its rest
 /// is tried in random order.
 ///
 /// Spaces are drawn at random: the nearer the best time found in one is to the best of all, the more often.
@@ -70,7 +70,7 @@ class Descent {
     if (found) ++open_;
     return found;
   }
-  void told(const Tried& tried) {
+  void tell(const Tried& tried) {
     --open_;
     if (tried.cost >= current_.cost) return;
     current_ = tried;

@@ -136,7 +136,7 @@ struct GpuStep {
   StepKind kind = StepKind::kernel;
   std::int64_t launch = 0;       ///< kernels only: its position among the launches
   std::string from;              ///< copies and collectives only: a buffer or workspace
-  std::string to;                ///< the same
+  std::string to;                ///< copies and collectives only: a buffer or workspace
   std::vector<PeerCopy> copies;  ///< copies only: of all GPUs, those of one GPU in their order
   bool beside = false;           ///< copies only
   std::string signal;            ///< copies only: a workspace of words; empty: none

@@ -38,8 +38,8 @@ constexpr int kMostValues = 16;
 
 /// Rows that are equal in their first `depth` columns.
 struct RowPrefix {
-  double distance = 0;  ///< of those columns
-  double estimate = 0;  ///< of a whole row
+  double distance = 0;  ///< distance in the first `depth` columns
+  double estimate = 0;  ///< estimated distance of a whole row
   std::size_t depth = 0;
   std::size_t begin = 0;
   std::size_t end = 0;

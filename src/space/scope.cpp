@@ -18,7 +18,7 @@ bool comes_before(const Scalar& left, const Scalar& right) {
   return apply(Op::less, left, right, less) == FaultKind::none && is_true(less);
 }
 
-void check(const Parameter& parameter) {
+void check_parameter(const Parameter& parameter) {
   if (parameter.values.empty())
     throw UserError(fmt::format("parameter '{}' has no values", parameter.name), parameter.where,
                     "give it at least one value");
@@ -46,7 +46,7 @@ Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spe
   }
   symbols_ = constants_;
   for (const Parameter& parameter : parameters_) {
-    check(parameter);
+    check_parameter(parameter);
     symbols_.declare(parameter.name, parameter.where);
   }
   for (const Derived& derived : spec.derived) {

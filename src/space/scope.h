@@ -22,7 +22,7 @@ class Scope {
   const SymbolTable& symbols() const { return symbols_; }
   /// These and `multiprocessors`: what depends on the GPU that a configuration is for may use them.
   const SymbolTable& launch_symbols() const { return launch_symbols_; }
-  /// Those of the problem and the operation only: what sizes, flops and bytes may use.
+  /// The symbols of the problem and the operation only: what sizes, flops and bytes may use.
   const SymbolTable& constants() const { return constants_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
 

@@ -35,7 +35,7 @@ class SizeConditions {
   };
 
   struct Grid {
-    SyntaxNode product;  ///< of its extents
+    SyntaxNode product;  ///< product of the grid's extents
     std::vector<Program> extents;
   };
 
@@ -51,10 +51,10 @@ class SizeConditions {
   const Scope& scope_;
   std::size_t dimensions_;
   std::vector<std::string> sizes_;  ///< by slot: the dimension that a size or a leading dimension is
-  std::vector<std::optional<SyntaxNode>> derived_;  ///< those that depend on sizes
-  std::vector<SyntaxNode> constraints_;             ///< the same; and limits of CUDA and of argument types
-  std::vector<Fixed> fixed_;                        ///< the same: what must not change
-  std::vector<Grid> grids_;                         ///< by launch
+  std::vector<std::optional<SyntaxNode>> derived_;  ///< derived values that depend on sizes
+  std::vector<SyntaxNode> constraints_;  ///< constraints on sizes; and limits of CUDA and of argument types
+  std::vector<Fixed> fixed_;             ///< what depends on sizes and must not change
+  std::vector<Grid> grids_;              ///< by launch
 };
 
 }  // namespace tiletune::space

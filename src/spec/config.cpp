@@ -202,7 +202,7 @@ class TemplateReader {
     JsonNode node;
     std::optional<JsonNode> name;
     std::optional<JsonNode> types;    ///< that it chooses
-    std::optional<JsonNode> options;  ///< the same
+    std::optional<JsonNode> options;  ///< that it chooses
     Operation offered;                ///< as the manifest has it
     std::vector<TemplateSpec> variants;
 

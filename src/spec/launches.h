@@ -47,7 +47,7 @@ std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation
 /// A manifest's "launches", with the steps between them, or the one launch whose parts stand in the manifest
 /// itself. Throws UserError.
 void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope);
-/// The same for a kernel that is a baseline.
+/// Reads the launches of a kernel that is a baseline, as read_launches() does.
 void read_baseline_launches(ObjectReader& baseline, TemplateSpec& spec, const DeclaredNames& scope);
 
 /// "constants": {"d_filter": "filter"}, of buffers that are inputs alone. Throws UserError.

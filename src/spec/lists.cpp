@@ -136,9 +136,9 @@ std::string read_list_file(const std::filesystem::path& file, const char* remedy
 }
 
 /// One template's share of the list.
-class Rows {
+class ListedRows {
  public:
-  Rows(const TemplateSpec& spec, std::span<const std::string> header) : name_(spec.name) {
+  ListedRows(const TemplateSpec& spec, std::span<const std::string> header) : name_(spec.name) {
     for (const Parameter& parameter : spec.parameters) {
       const auto column = std::ranges::find(header, parameter.name);
       if (column == header.end()) {
@@ -217,14 +217,14 @@ class ListReader {
     while (lines_.next(cells)) {
       lines_.check_count(cells);
       const std::string& name = name_of(cells);
-      for (Rows& rows : rows_) {  // all variants of the template
+      for (ListedRows& rows : rows_) {  // all variants of the template
         if (rows.name() != name) continue;
         check_other_cells(rows, cells);
         rows.add(cells, lines_);
       }
     }
     std::vector<std::vector<std::uint32_t>> lists;
-    for (Rows& rows : rows_) lists.push_back(rows.take(lines_));
+    for (ListedRows& rows : rows_) lists.push_back(rows.take(lines_));
     return lists;
   }
 
@@ -248,7 +248,7 @@ class ListReader {
                    "Rename or remove the column.");
       }
     }
-    for (const Rows& rows : rows_) {
+    for (const ListedRows& rows : rows_) {
       if (rows.missing().empty()) continue;
       throw UserError(fmt::format("there is no column '{}', a parameter of {}", rows.missing(), rows.name()),
                       lines_.place(), "Add it, with a value in each row.");
@@ -269,7 +269,7 @@ class ListReader {
                     fmt::format("Name one that it lists.{}", suggestion(name, names_)));
   }
 
-  void check_other_cells(const Rows& rows, std::span<const std::string> cells) const {
+  void check_other_cells(const ListedRows& rows, std::span<const std::string> cells) const {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i == template_column_ || cells[i].empty() || rows.has(i)) continue;
       throw UserError(fmt::format("{} has no parameter '{}'", rows.name(), lines_.header()[i]),
@@ -280,7 +280,7 @@ class ListReader {
   CsvLines lines_;
   std::optional<std::size_t> template_column_;
   std::vector<std::string> names_;  ///< of the templates, each once
-  std::vector<Rows> rows_;
+  std::vector<ListedRows> rows_;
 };
 
 Json cell_json(const std::string& cell, bool is_setting) {

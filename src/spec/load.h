@@ -24,7 +24,7 @@ struct LoadOptions {
   bool allow_outside_paths = false;
   /// Replaces the config's problems when not empty ("4096x4096x4096", "4096", "4096,layout=nt").
   std::vector<std::string> problems;
-  /// The same from a file (spec/lists.h), in which problems may be repeated. Not together with
+  /// A file (spec/lists.h) that replaces the config's problems; it may repeat them. Not together with
   /// `problems`.
   std::filesystem::path problem_file;
   /// Keeps only these templates when not empty; unknown names are errors.
@@ -39,8 +39,8 @@ struct LoadOptions {
 /// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what
 /// was found, what was expected and, for misspelt names, the nearest known one.
 TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
-/// The same for a config that no file holds. `place` stands for the file in messages; templates are looked up
-/// in the options' folders alone.
+/// Reads a config that no file holds, as load_tune_spec() does. `place` stands for the file in messages;
+/// templates are looked up in the options' folders alone.
 TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options);
 
 /// Reads and validates one manifest. It is read beneath its folder unless the options let it lie outside.

@@ -44,7 +44,7 @@ constexpr OptionOf<Policy, T> option(std::string_view name, T Policy::*member,
 /// What the L2 cache holds when a timed launch begins.
 enum class CachePolicy {
   cold,    ///< nothing of the buffers, and nothing to write back; in batches each launch has another copy
-  dirty,   ///< the same, but full of lines that the launch has to write back
+  dirty,   ///< nothing of the buffers, but full of lines that the launch has to write back
   rotate,  ///< nothing of the buffers: every launch has another copy, which together exceed twice the cache
   warm     ///< what the launch before it left
 };

@@ -21,7 +21,7 @@ std::filesystem::path resolve_file(const JsonNode& node, const std::filesystem::
 /// Resolves a name in which every "{NAME}" was replaced by the value of a dimension.
 std::filesystem::path resolve_file(const FileName& file, const std::string& text);
 
-/// The same for a folder.
+/// Resolves the name of a folder as resolve_file() does that of a file.
 std::filesystem::path resolve_folder(const JsonNode& node, const std::filesystem::path& folder,
                                      bool allow_outside);
 

@@ -96,7 +96,7 @@ std::string read_string(const JsonNode& node, const std::string& expected = "a s
 std::string read_identifier(const JsonNode& node);
 /// One that may stand in namespaces: "foo::scale".
 std::string read_qualified_name(const JsonNode& node);
-/// The same for a key of the writer's own. Throws UserError.
+/// Check a key of the writer's own as read_identifier() and read_qualified_name() do. Throw UserError.
 void check_identifier(const std::string& text, const Where& where);
 void check_qualified_name(const std::string& text, const Where& where);
 bool read_boolean(const JsonNode& node);

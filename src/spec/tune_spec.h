@@ -206,7 +206,7 @@ struct StepSpec {
   StepKind kind = StepKind::kernel;
   std::size_t launch = 0;  ///< kernels only: its position among the launches
   std::string from = {};   ///< copies and collectives only: a buffer or workspace; of a copy, the peer's
-  std::string to = {};     ///< the same: this GPU's
+  std::string to = {};     ///< copies and collectives only: a buffer or workspace; of a copy, this GPU's
   ExprText elements = {};  ///< copies: of each; collectives: one GPU's part
 
   // Copies only. Expressions may use `rank`, the variables of `repeat` and, but for its own, `peer`.
@@ -217,7 +217,7 @@ struct StepSpec {
       {};                   ///< variables that count from 1, outermost first
   bool beside = false;      ///< the steps that follow do not wait for it; the end of the launch does
   std::string signal = {};  ///< a zeroed workspace of words, one of which becomes 1 after each copy; or empty
-  ExprText index = {};      ///< of that word; empty: `peer`
+  ExprText index = {};      ///< which word of `signal`; empty: `peer`
 
   Collective collective = Collective::all_gather;  ///< collectives only
   ExprText when = {};                              ///< it is left out where this is false; empty: nowhere
@@ -249,7 +249,7 @@ struct PythonReference {
   std::filesystem::path folder;  ///< of the file that names it
   std::filesystem::path source;
   std::string function;
-  double timeout_s = 60;  ///< of one problem
+  double timeout_s = 60;  ///< limit for one problem
   Where where;
 };
 
@@ -324,9 +324,9 @@ struct Operation {
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
   std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
   Choices options;                                         ///< of this variant: "layout", "nt"
-  Choices own_options;                   ///< those that rows state: all but the operation's unstated defaults
+  Choices own_options;                   ///< options in rows: all but the operation's unstated defaults
   std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
-  std::vector<Choices> offered_options;  ///< the same of options
+  std::vector<Choices> offered_options;  ///< options that the template offers, in the same way
   ExprText gpus;  ///< how many compute it together, from the problem's dimensions; empty: one
   std::vector<Buffer> buffers;
   std::vector<Buffer> absent;  ///< buffers that other options have; a null address is passed for them
@@ -397,8 +397,8 @@ struct TemplateSpec {
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
   std::vector<std::string> compile_options;  ///< NVRTC options, e.g. "--use_fast_math"; "{NAME}" stands for
                                              ///< the value of a parameter
-  ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
-  ExprText max_compute_capability;           ///< the same of the last that has the kernel's instructions
+  ExprText min_compute_capability;           ///< the lowest that supports a configuration: "7.0"; empty: any
+  ExprText max_compute_capability;           ///< the highest that supports it
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   std::vector<TemplateSpec> reference;       ///< one configuration whose result is the reference; or none
   std::vector<TemplateSpec> baselines;       ///< kernels that are the operation's baselines: of this one's

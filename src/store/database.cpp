@@ -39,7 +39,7 @@ Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& fi
   return trial.outcome;
 }
 
-/// Of a row and the sweeps that it belongs to: one transaction, unless GroupedWrites has begun one.
+/// One transaction for a row and the sweeps that it belongs to, unless GroupedWrites has begun one.
 class Together {
  public:
   explicit Together(SQLite::Database& connection) {
@@ -77,10 +77,10 @@ bool Database::Impl::Patience::lasts(bool is_new) {
   const auto now = std::chrono::steady_clock::now();
   if (is_new) {
     since = now;
-    told = false;
+    reported = false;
   }
   if (now - since < std::chrono::seconds(1)) return true;
-  if (!std::exchange(told, true)) tell();
+  if (!std::exchange(reported, true)) tell();
   gone = give_up(now - since);
   return !gone;
 }

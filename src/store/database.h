@@ -97,12 +97,12 @@ class Database {
   /// Inserts the row or replaces the one of this key, which keeps its place in the order of insertion. A
   /// sweep_id other than 0 must be one that begin_sweep() returned.
   void record(const Trial& trial);
-  /// The same for many rows in one transaction.
+  /// Records many rows in one transaction.
   void record_all(const std::vector<Trial>& trials);
   /// Notes that a sweep has used the row of this key as it is.
   void mark_seen(const std::string& key, std::int64_t sweep_id);
-  /// The same for the baseline that a row of a kernel was compared with: same problem, conditions, GPU and
-  /// policy.
+  /// Notes that a sweep has used the baseline that a row of a kernel was compared with: same problem,
+  /// conditions, GPU and policy.
   void mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id);
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
@@ -123,10 +123,10 @@ class Database {
 
   /// Rows in order of insertion.
   std::vector<Trial> trials(const TrialFilter& filter) const;
-  /// The same one at a time; stops when `visit` returns false. `visit` sees one state of the database and
-  /// must not write to it.
+  /// Visits the rows one at a time; stops when `visit` returns false. `visit` sees one state of the database
+  /// and must not write to it.
   void for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const;
-  /// The same with each row's id, and with only some columns read: other members of the rows have no meaning.
+  /// Visits the rows with their ids and only some columns read: other members of the rows have no meaning.
   void for_each(const TrialFilter& filter, std::span<const char* const> columns,
                 const std::function<void(std::int64_t id, const Trial&)>& visit) const;
   /// The whole rows with the sweeps that made or reused each.
@@ -144,7 +144,7 @@ class Database {
 
   /// Every problem that a row is of, each once.
   std::vector<std::string> problems() const;
-  /// The same with its options and types; reads all rows.
+  /// Every problem with its options and types; reads all rows.
   std::vector<StatedProblem> stated_problems() const;
   /// Every GPU that a row is of.
   std::vector<std::string> gpus() const;

@@ -48,16 +48,16 @@ struct Database::Impl {
   /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
   SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
                            const char* hint = "");
-  /// The same in order of insertion. An index would bring the rows in another order, and SQLite, which keeps
+  /// Selects in order of insertion. An index would bring the rows in another order, and SQLite, which keeps
   /// no statistics of the table, would rather sort millions of them on disk than do without one.
   SQLite::Statement select_in_order(const char* what, const TrialFilter& filter);
 
-  /// Of a connection that waits for others however long it takes.
+  /// How a connection waits for others, however long it takes.
   struct Patience {
     std::function<void()> tell;
     std::function<bool(std::chrono::steady_clock::duration)> give_up;
     std::chrono::steady_clock::time_point since = {};  ///< this wait
-    bool told = false;                                 ///< of it
+    bool reported = false;                             ///< by tell(), in this wait
     bool gone = false;                                 ///< for good
 
     /// Asked again and again as long as a wait lasts; `is_new` at its beginning.

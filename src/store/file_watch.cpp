@@ -18,7 +18,7 @@ namespace {
 
 enum class State { sound, unsound, unknown };
 
-/// Of a copy of what is in the file, because this process holds the pages in memory.
+/// Looks at a copy of what is in the file, because this process holds the pages in memory.
 State state_of(const std::filesystem::path& file) {
   constexpr std::chrono::seconds kPatience{1};
   try {

@@ -6,7 +6,7 @@ namespace tiletune {
 // and <file>-shm. A rollback journal may name a "super-journal" of a transaction over several databases,
 // which SQLite would open, follow to other files and delete, whatever it names. Tiletune never makes one, so
 // that every name that is not of a database opened here is refused (SQLITE_AUTH), and so is what lies beside
-// a database and is not a regular file or has a second name: SQLite would write to a stranger's hard link.
+// a database and is not a regular file or has a second name: SQLite would write to an untrusted hard link.
 
 /// For SQLite::Database: a database's own journal is rolled back.
 const char* files_for_writing();

@@ -8,8 +8,8 @@
 namespace tiletune {
 
 /// Many rows that go into a database together or not at all: what is not committed goes with this object.
-/// Of what else writes through the database object only what records sweeps and calibrations may be called
-/// meanwhile, and is part of it.
+/// Meanwhile, only what records sweeps and calibrations may write through the database object besides, and is
+/// part of it.
 class RowBatch {
  public:
   /// The rows have values in these columns alone; the key must be one of them.
@@ -38,7 +38,7 @@ class GroupedWrites {
   GroupedWrites(const GroupedWrites&) = delete;
   GroupedWrites& operator=(const GroupedWrites&) = delete;
 
-  /// Of what was written since the last one.
+  /// Commits what was written since the last commit().
   void commit();
 
  private:

@@ -23,7 +23,7 @@ enum Layout : std::uint8_t { doubles = 0, deflated = 3 };
 constexpr std::size_t kMostPacked = std::size_t{1} << 14;
 /// Fewer have next to nothing in common, and an import of a million such rows would take half as long again.
 constexpr std::size_t kFewestPacked = 8;
-/// Of a deflated blob: its layout and the number of samples.
+/// The head of a deflated blob: its layout and the number of samples.
 constexpr std::size_t kHeadBytes = 3;
 /// A raw stream with the smallest window: samples are few, and a larger one takes longer to set up than to
 /// use.

@@ -227,7 +227,7 @@ class Checker {
     CompilePool pool(with_folders(compile_, spec_, tasks_));
     std::set<std::string> sampled;
     std::set<std::string> requested;
-    std::set<std::tuple<std::string, bool, std::string>> told;
+    std::set<std::tuple<std::string, bool, std::string>> reported;
     std::set<std::string> noted;
     struct Admissions {
       std::size_t compiled = 0;
@@ -253,8 +253,8 @@ class Checker {
           admission.refused.push_back(std::move(*refusal));
         }
       }
-      // Configurations that fail alike are told of once.
-      if (fault && told.emplace(label, job.kernel != nullptr, fault->remedy()).second)
+      // Configurations that fail alike are reported once.
+      if (fault && reported.emplace(label, job.kernel != nullptr, fault->remedy()).second)
         add(true, *job.task, *fault);
       const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
       ++(is_reference ? report_.references_run : report_.compiled);

@@ -23,7 +23,7 @@ struct CheckFinding {
   std::string template_name;  ///< with its variant; empty: it concerns the whole config
   std::string problem;        ///< empty: it concerns all problems
   UserError what;
-  std::size_t more_problems = 0;  ///< of which the same was found
+  std::size_t more_problems = 0;  ///< other problems with the same finding
 };
 
 struct CheckOptions {

@@ -29,7 +29,8 @@ std::string gpu_text(const GpuSlot& slot) {
 bool deserves_another_try(const TaskQueue& queue, const GpuSlot& slot, const Candidate& candidate) {
   const Outcome outcome = candidate.trial.outcome;
   const bool lost = candidate.losses == 1 && (outcome == Outcome::crashed || outcome == Outcome::timeout);
-  return lost && (candidate.blameless || slot.retired || queue.others_can(slot, candidate.task->workload));
+  return lost &&
+         (candidate.lost_without_fault || slot.retired || queue.others_can(slot, candidate.task->workload));
 }
 
 }  // namespace
@@ -207,8 +208,8 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
     return try_again(queue, std::move(candidate));
   }
   const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
-                         candidate.lost_on != slot.evaluator && !candidate.blameless;
-  const Evaluator* const doubtful = candidate.lost_on;
+                         candidate.lost_on != slot.evaluator && !candidate.lost_without_fault;
+  const Evaluator* const lost_on = candidate.lost_on;
   if (slot.evaluator->measures()) {
     const auto why = implausibility_of(slot, candidate);
     if (why && !sweep_.stopping && slot.drop_old_calibration())
@@ -230,7 +231,7 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
     else
       OutputFiles::drop(outputs);
   }
-  if (disproves) doubt(queue, doubtful);
+  if (disproves) count_disproved(queue, lost_on);
 }
 
 std::optional<std::string> Dispatcher::implausibility_of(const GpuSlot& slot,
@@ -244,7 +245,7 @@ std::optional<std::string> Dispatcher::implausibility_of(const GpuSlot& slot,
 }
 
 /// A GPU that loses its worker with configurations that run on others of its model is broken itself.
-void Dispatcher::doubt(TaskQueue& queue, const Evaluator* evaluator) {
+void Dispatcher::count_disproved(TaskQueue& queue, const Evaluator* evaluator) {
   for (GpuSlot& slot : queue.slots) {
     if (slot.evaluator != evaluator || slot.retired || ++slot.disproved < kMostDisproved) continue;
     auto candidate = slot.evaluator->abandon();

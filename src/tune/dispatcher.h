@@ -35,7 +35,7 @@ class Dispatcher {
   void take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation);
   void take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& evaluation);
   void settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
-  void doubt(TaskQueue& queue, const Evaluator* evaluator);
+  void count_disproved(TaskQueue& queue, const Evaluator* evaluator);
   std::optional<std::string> implausibility_of(const GpuSlot& slot, const Candidate& candidate) const;
   void give_up_workload(GpuSlot& slot, const std::string& reason);
   void abandon(TaskQueue& queue, GpuSlot& slot);

@@ -112,10 +112,10 @@ class MeasuringEvaluator : public Evaluator {
     return Evaluation{.finals = std::move(finals)};
   }
 
-  /// Other programs on the GPU are told once; each row they may have disturbed carries a warning.
+  /// Other programs on the GPU are reported once; each row they may have disturbed carries a warning.
   Evaluation finish_with_note(const GpuCondition& condition) {
     Evaluation evaluation = finish();
-    if (condition.neighbours.empty() || std::exchange(told_of_neighbours_, true)) return evaluation;
+    if (condition.neighbours.empty() || std::exchange(reported_neighbours_, true)) return evaluation;
     evaluation.note =
         fmt::format("another program uses {} and disturbs its times: {}", target_.name, condition.neighbours);
     return evaluation;
@@ -185,7 +185,7 @@ class MeasuringEvaluator : public Evaluator {
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(lost);
     if (!workload_prepared_ && drop_candidate(lost)) return std::nullopt;
-    if (!workload_prepared_ && !lost.blameless && !lost.while_opening) {
+    if (!workload_prepared_ && !lost.without_fault && !lost.while_opening) {
       return Evaluation{.unusable =
                             "the GPU worker was lost while it prepared the problem: " + lost.end.reason};
     }
@@ -194,7 +194,7 @@ class MeasuringEvaluator : public Evaluator {
 
   /// A configuration that takes the worker with it has no part in the reference.
   bool drop_candidate(const WorkerLost& lost) {
-    if (lost.blameless) return false;
+    if (lost.without_fault) return false;
     const auto count = std::erase_if(request_.candidates, [&](const MeasureRequest& candidate) {
       return candidate.ticket == lost.end.ticket;
     });
@@ -205,7 +205,7 @@ class MeasuringEvaluator : public Evaluator {
 
   std::optional<Evaluation> lost_with_candidate(const WorkerLost& lost) {
     ++candidate_->losses;
-    candidate_->blameless = lost.blameless;
+    candidate_->lost_without_fault = lost.without_fault;
     describe(lost.end);
     if (client_->losses_in_a_row() > patience_.most_losses) {
       return retire(fmt::format("its worker was lost {} times in a row; last error: {}",
@@ -249,10 +249,10 @@ class MeasuringEvaluator : public Evaluator {
   Patience patience_;
   const Task* workload_ = nullptr;
   PrepareRequest request_;  ///< of the workload
-  bool told_of_neighbours_ = false;
+  bool reported_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
   std::vector<MeasuredBaseline> baselines_;  ///< of the workload
-  std::vector<Trial> baseline_rows_;         ///< of these, until all are known
+  std::vector<Trial> baseline_rows_;         ///< rows of baselines_, until all are known
   std::deque<Candidate> waiting_baselines_;  ///< to be measured
   std::optional<Candidate> baseline_;        ///< that a worker measures
   std::optional<Candidate> candidate_;

@@ -30,7 +30,7 @@ struct Candidate {
   std::vector<OutputFile> outputs;     ///< where its outputs are to be written
 
   int losses = 0;                            ///< workers lost with it
-  bool blameless = false;                    ///< it had no part in the last of them
+  bool lost_without_fault = false;           ///< it had no part in the last of them
   const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
 };
 

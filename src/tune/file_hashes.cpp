@@ -58,7 +58,7 @@ std::vector<std::filesystem::path> modules_in(const std::filesystem::path& folde
 
 }  // namespace
 
-std::string ArrayHashes::of(const Workload& workload) {
+std::string ArrayHashes::hash_of(const Workload& workload) {
   Hasher hasher;
   bool has_files = false;
   for (const auto& buffer : workload.buffers) {

@@ -16,7 +16,7 @@ class ArrayHashes {
  public:
   /// Hashes what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError
   /// when one cannot be read, or has changed since it was checked.
-  std::string of(const Workload& workload);
+  std::string hash_of(const Workload& workload);
 
  private:
   const std::string& of_file(const ArrayFile& file, std::uint64_t bytes);

@@ -257,8 +257,8 @@ void Finals::lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss) {
   free_slot(slot, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
   finals.lost_on = &slot;
-  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.end.ticket);
-  finals.without_kernel_baselines |= loss.end.ticket == 0 && !loss.blameless;
+  Finalist* finalist = loss.without_fault ? nullptr : finals.finalist(loss.end.ticket);
+  finals.without_kernel_baselines |= loss.end.ticket == 0 && !loss.without_fault;
   const bool another_decides = queue.others_can(slot, workload_of(queue, finals));
   if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
     finalist->fault = Finalist::Fault{loss.end.outcome, loss.end.reason, &slot};

@@ -32,7 +32,7 @@ class Finals {
   void take_turn(TaskQueue& queue, const GpuSlot& slot);
   void finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured);
   void lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss);
-  /// The GPU is given up, or was told to stop: what it found against finalists does not count.
+  /// The GPU is dropped, or had to stop: what it found against finalists does not count.
   void release(TaskQueue& queue, GpuSlot& slot);
 
   /// Whether none is left to run, and none may still become due. After Ctrl-C, or with no GPU left, those

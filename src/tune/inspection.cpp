@@ -168,7 +168,7 @@ class Inspection {
   std::deque<Row> rows_;
   std::size_t handed_over_ = 0;  ///< rows before the first of them
   std::size_t next_task_ = 0;
-  std::unique_ptr<Strategy> strategy_;  ///< of that task
+  std::unique_ptr<Strategy> strategy_;  ///< strategy of the task at hand
   bool exhausted_ = false;
   bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;

@@ -78,17 +78,17 @@ std::size_t Intake::compiling() const {
   return count;
 }
 
-/// The queue that is nearest to having nothing to measure.
-TaskQueue* Intake::hungriest() {
-  TaskQueue* hungriest = nullptr;
+/// The queue with the fewest candidates, among those that need more; null: none does.
+TaskQueue* Intake::shortest_queue() {
+  TaskQueue* shortest = nullptr;
   const auto workers = static_cast<std::size_t>(sweep_.pool.workers());
   const auto supplies = [](const TaskQueue& queue) { return queue.compiling.size() + queue.ready.size(); };
   for (TaskQueue& queue : sweep_.queues) {
     const bool wants = queue.alive() && queue.ready.size() < most_ready(queue, workers) &&
                        queue.has_proposals() && !queue.is_waiting();
-    if (wants && (hungriest == nullptr || supplies(queue) < supplies(*hungriest))) hungriest = &queue;
+    if (wants && (shortest == nullptr || supplies(queue) < supplies(*shortest))) shortest = &queue;
   }
-  return hungriest;
+  return shortest;
 }
 
 void Intake::propose() {
@@ -99,7 +99,7 @@ void Intake::propose() {
   const std::size_t most_compiling = (few ? 1 : 4) * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
     if (compiling() >= most_compiling) return;
-    TaskQueue* queue = hungriest();
+    TaskQueue* queue = shortest_queue();
     if (queue == nullptr) return;
     const std::size_t most = !queue->compiles()        ? 1
                              : queue->proposes_ahead() ? kAhead * most_compiling
@@ -159,7 +159,7 @@ bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
                             });
 }
 
-/// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
+/// Fills in what a source was compiled into, if that is known; false when only compiling shows it.
 bool Intake::recognise(const CompileRequest& request, Trial& row) {
   for (const Trial& known : sweep_.database.find_source(row.source_key)) {
     const auto files = lists_.read(known.included_files);

@@ -23,11 +23,11 @@ class Intake {
   /// Proposes as long as compiling has not run too far ahead.
   void propose();
   /// Whether propose() would have something to do although nothing is being compiled.
-  bool is_starved() { return !sweep_.stopping && compiling() == 0 && hungriest() != nullptr; }
+  bool has_idle_compilers() { return !sweep_.stopping && compiling() == 0 && shortest_queue() != nullptr; }
 
  private:
   std::size_t compiling() const;
-  TaskQueue* hungriest();
+  TaskQueue* shortest_queue();
   void propose_compiled(TaskQueue& queue);
   bool start(TaskQueue& queue, const Proposal& proposal);
   void admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled);

@@ -72,7 +72,7 @@ RowPositions::RowPositions(const TemplateSpec& kernel) : kernel_(&kernel) {
   for (const Parameter& parameter : kernel.parameters) values_.emplace_back(parameter.values);
 }
 
-std::optional<std::vector<std::uint32_t>> RowPositions::of(const std::string& parameters) const {
+std::optional<std::vector<std::uint32_t>> RowPositions::positions_of(const std::string& parameters) const {
   std::vector<std::uint32_t> positions(kernel_->parameters.size());
   std::size_t open = 0;
   for (const Parameter& parameter : kernel_->parameters) open += parameter.values.size() > 1 ? 1 : 0;
@@ -166,7 +166,7 @@ void Knowledge::read(const std::filesystem::path& file, Reading& reading) {
       const TemplateSpec& spec = *kernels_[kernel];
       if (!row.operation.empty() && row.operation != spec.operation.name) continue;
       ++reading.of_operations;
-      const auto places = reading.positions[kernel].of(row.parameters);
+      const auto places = reading.positions[kernel].positions_of(row.parameters);
       if (!places) continue;
       rows_.push_back(
           {*row.median_us, positions_.size(), group->second, kernel, is_of_variant(row, spec.operation)});

@@ -21,7 +21,7 @@ class RowPositions {
 
   /// The positions of a row's `parameters`, in the template's order. None where a value is not among them, or
   /// a parameter of several values is not stated.
-  std::optional<std::vector<std::uint32_t>> of(const std::string& parameters) const;
+  std::optional<std::vector<std::uint32_t>> positions_of(const std::string& parameters) const;
 
  private:
   const TemplateSpec* kernel_;

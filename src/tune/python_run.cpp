@@ -46,7 +46,7 @@ nlohmann::ordered_json last_object(const std::string& printed) {
 }
 
 /// It runs as whoever calls tiletune, from whose folders alone it takes modules: those of the working folder
-/// are a stranger's (WorkerProcess).
+/// are untrusted (WorkerProcess).
 Python look_for_python() {
   constexpr auto kPatience = std::chrono::seconds(30);
   const char* const named = std::getenv("TILETUNE_PYTHON");

@@ -48,7 +48,7 @@ struct PythonWork {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   std::vector<std::string> readable;  ///< files and folders, wherever links lead
-  /// Files and folders of a stranger, whose paths were resolved: a link in one means that it was exchanged
+  /// Untrusted files and folders, whose paths were resolved: a link in one means that it was exchanged
   /// since.
   std::vector<std::string> readable_without_links;
   std::vector<std::string> command;  ///< the executable and its arguments

@@ -40,7 +40,7 @@ std::set<std::string> names_in(const KernelSource& source, const Dependencies& d
   return names;
 }
 
-/// Of the source alone; none where it cannot be read, as kernels in PTX cannot.
+/// The facts of the source alone; none where it cannot be read, as kernels in PTX cannot.
 std::optional<SourceFacts> facts_of(const Task& task) {
   if (!task.source || is_compiled(task.spec->source)) return std::nullopt;
   try {

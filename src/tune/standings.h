@@ -21,7 +21,7 @@ namespace tiletune {
 struct Leader {
   std::string key;
   double median_us = 0;
-  double upper_us = 0;  ///< of its 95% interval
+  double upper_us = 0;  ///< upper end of its 95% interval
   /// What it was known to take at most when others were screened against it: the finals may find it a little
   /// slower.
   double lowest_upper_us = 0;

@@ -156,7 +156,7 @@ class Sweep {
 
   /// Until a worker has something to say, or a deadline is due.
   void wait() {
-    if (intake_.is_starved()) return;
+    if (intake_.has_idle_compilers()) return;
     std::vector<int> descriptors;
     auto due = Clock::time_point::max();
     for (const TaskQueue& queue : sweep_.queues) {

@@ -55,7 +55,7 @@ struct SweepSummary {
   double wall_s = 0;
   double compile_cpu_s = 0;
   double evaluate_s = 0;              ///< time the evaluators were busy, added up
-  double gpu_s = 0;                   ///< of that, what candidates and finals took on the GPUs
+  double gpu_s = 0;                   ///< part of evaluate_s that candidates and finals took on the GPUs
   std::uint64_t finals = 0;           ///< workloads whose best were re-measured
   std::uint64_t finals_left_out = 0;  ///< finals that were due and did not come to their end
   double finals_s = 0;

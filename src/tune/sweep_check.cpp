@@ -101,7 +101,7 @@ class TypeCheck {
     }
   }
 
-  /// In the order of the samples; none of one whose types cannot be told.
+  /// In the order of the samples; none of one whose types are not known.
   std::vector<std::pair<const Task*, Faults>> faults_of(const std::vector<Sample>& samples) {
     std::vector<std::pair<const Task*, Faults>> all;
     for (const Sample& sample : samples) all.emplace_back(sample.task, Faults{});
@@ -136,7 +136,7 @@ class TypeCheck {
     for (const auto& [ignored, faults] : of_each) {
       for (const UserError& fault : faults) {
         if (counts[fault.what()] != of_each.size()) continue;
-        counts[fault.what()] = 0;  // told once
+        counts[fault.what()] = 0;  // reported once
         common.push_back(fault);
       }
     }
@@ -159,10 +159,10 @@ std::vector<UserError> sweep_faults(const TuneSpec& spec, const std::vector<Task
                                     const Target& target, const CompilePoolOptions& compile,
                                     const Database& database, const Stop& stop) {
   std::vector<UserError> faults;
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Task& task : tasks) {
     for (const CheckFinding& finding : buffer_faults(task))
-      if (finding.is_error && told.insert(finding.what.what()).second) faults.push_back(finding.what);
+      if (finding.is_error && reported.insert(finding.what.what()).second) faults.push_back(finding.what);
   }
   for (UserError& fault : TypeCheck(spec, tasks, target, compile, database, stop).run())
     faults.push_back(std::move(fault));

@@ -45,7 +45,7 @@ std::pair<Task*, std::vector<std::uint32_t>> place_of(const Trial& row, const st
     if (row.template_name != task->spec->name || row.operation != operation.name ||
         !is_of_variant(row, operation))
       continue;
-    auto positions = row_positions.of(row.parameters);
+    auto positions = row_positions.positions_of(row.parameters);
     if (positions && task->space.index_at(*positions) < task->space.size())
       return {task, std::move(*positions)};
   }
@@ -67,7 +67,7 @@ class Recorded {
   }
 
   /// The positions of the values of those that are kept, by task.
-  std::map<Task*, std::vector<std::uint32_t>> of(const std::vector<Task*>& workload) const {
+  std::map<Task*, std::vector<std::uint32_t>> positions_of(const std::vector<Task*>& workload) const {
     std::map<Task*, std::vector<std::uint32_t>> kept;
     std::vector<Place> places;
     for (Task* task : workload) places.push_back({task, RowPositions(*task->spec)});
@@ -127,7 +127,7 @@ void keep_recorded(std::vector<Task>& tasks, const Database& database, const std
   const Recorded recorded(database, gpu, most);
   std::uint64_t left = 0;
   for (const auto& [number, workload] : workloads) {
-    std::map<Task*, std::vector<std::uint32_t>> kept = recorded.of(workload);
+    std::map<Task*, std::vector<std::uint32_t>> kept = recorded.positions_of(workload);
     for (Task* task : workload) {
       left += task->spec->parameters.empty() ? task->planned : 0;
       if (task->spec->parameters.empty()) continue;  // It has one configuration.

@@ -216,7 +216,7 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
 
 struct Sources {
   std::shared_ptr<const KernelSource> kernel;
-  std::map<std::filesystem::path, std::shared_ptr<const KernelSource>> operation;  ///< of its kernels
+  std::map<std::filesystem::path, std::shared_ptr<const KernelSource>> operation;  ///< its kernels' sources
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
@@ -318,7 +318,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     Task task = make_task(spec, kernel, problem, stop);
     check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
     if (sources.empty()) return task;
-    task.arrays = arrays.of(task.instantiator.workload());
+    task.arrays = arrays.hash_of(task.instantiator.workload());
     const Operation& operation = kernel.operation;
     if (operation.consensus > 0) task.reference_hash = fmt::format("consensus {}", operation.consensus);
     if (operation.python) {
@@ -448,7 +448,7 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
-  // Of the whole sweep: a worker that is confined opens no library.
+  // The libraries that the whole sweep needs: a worker that is confined opens no library.
   request.needs_blas =
       std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
         const Operation& operation = kernel.operation;

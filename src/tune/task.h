@@ -76,10 +76,10 @@ struct PlanLimits {
 /// when `stop` says so before it is done; NothingToDo when every space is empty.
 std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop = never_stop,
                              const PlanLimits& limits = {});
-/// The same; files that `arrays` knows are not hashed again.
+/// Plans the same tasks; files that `arrays` knows are not hashed again.
 std::vector<Task> plan_tasks(const TuneSpec& spec, ArrayHashes& arrays, const Stop& stop = never_stop,
                              const PlanLimits& limits = {});
-/// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
+/// Plans the tasks of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
 std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
 
 /// The options of a pool that compiles these tasks' kernels, too: its workers read their folders besides

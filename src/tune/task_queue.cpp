@@ -53,7 +53,7 @@ bool TaskQueue::has_undecided(const Search& search) const {
 void TaskQueue::ask(Search& search, std::size_t most) {
   for (const Choice& choice : search.strategy->ask(most)) search.asked.push_back(choice);
   if (!search.asked.empty()) return;
-  search.waits = !search.untold.empty();
+  search.waits = !search.pending.empty();
   if (search.waits) return;
   close(search, has_undecided(search) ? SearchEnd::strategy : SearchEnd::all_tried);
 }
@@ -221,7 +221,7 @@ bool TaskQueue::holds(const GpuSlot& slot, std::size_t workload) {
 bool TaskQueue::needs_no_gpu(std::size_t workload) const {
   constexpr std::uint64_t kManyResults = 64;
   const Search& search = searches_[workload];
-  return search.proposed - search.untold.size() >= kManyResults &&
+  return search.proposed - search.pending.size() >= kManyResults &&
          std::none_of(slots.begin(), slots.end(),
                       [&](const GpuSlot& slot) { return holds(slot, workload); }) &&
          std::none_of(ready.begin(), ready.end(),
@@ -318,7 +318,7 @@ bool TaskQueue::is_waiting() {
 void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double> median_us) {
   Search& search = searches_[task.workload];
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
-  search.untold.erase(choice);
+  search.pending.erase(choice);
   search.waits = false;
   if (learns_ && median_us && *median_us > 0) search.times.emplace_back(choice, *median_us);
   if (search.strategy) search.strategy->tell(choice, median_us);
@@ -357,7 +357,7 @@ std::optional<Proposal> TaskQueue::propose(std::size_t most) {
 }
 
 Proposal TaskQueue::proposal_of(Search& search, const Choice& choice) {
-  search.untold.insert(choice);
+  search.pending.insert(choice);
   Task& chosen = search.first[choice.space];
   ++chosen.proposed;
   ++search.proposed;

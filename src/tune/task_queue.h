@@ -24,7 +24,7 @@ namespace tiletune {
 struct GpuSlot {
   Evaluator* evaluator = nullptr;
   std::optional<std::size_t> workload;                  ///< whose buffers it holds
-  std::vector<Trial> baselines;                         ///< of that workload
+  std::vector<Trial> baselines;                         ///< rows of the workload's baselines
   std::map<std::size_t, std::string> failed_workloads;  ///< which it cannot measure, and why
   std::optional<std::size_t> measuring;                 ///< the workload of the candidate that it holds
   bool for_finals = false;                              ///< it runs finals, or prepares for them
@@ -68,7 +68,7 @@ struct WorkloadReference {
 /// The baselines of a workload that are kernels.
 struct WorkloadBaselines {
   std::size_t compiling = 0;
-  std::vector<Candidate> ready;  ///< those that can run
+  std::vector<Candidate> ready;  ///< baselines that can run
 };
 
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
@@ -168,7 +168,7 @@ class TaskQueue {
     Task* first = nullptr;               ///< tasks of a workload follow each other
     std::size_t tasks = 0;
     std::deque<Choice> asked;  ///< and not yet proposed
-    std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    std::set<Choice> pending;  ///< proposed, and what became of them is not known
     bool waits = false;        ///< it gave nothing, and there are results to come
     std::vector<std::pair<Choice, double>>
         times;  ///< of what ran, us; after its end the fastest and some others
@@ -211,7 +211,7 @@ class TaskQueue {
   MakeStrategy* make_;
   std::uint64_t seed_;
   double after_shares_s_ = 0;  ///< what the ends of problems took after their shares, together
-  int shares_ = 0;             ///< of which that is known
+  int shares_ = 0;             ///< problems of which after_shares_s_ is known
   bool learns_;
   const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload

@@ -37,8 +37,8 @@ fs::path killed_in(const fs::path& parent) {
     const ScratchFolder folder(parent);
     std::ofstream(folder.path() / "file") << "content";
     const std::string name = folder.path().string();
-    const bool told = ::write(pipe[1], name.data(), name.size()) > 0;
-    ::_exit(told ? 0 : 1);
+    const bool written = ::write(pipe[1], name.data(), name.size()) > 0;
+    ::_exit(written ? 0 : 1);
   }
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);

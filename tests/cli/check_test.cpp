@@ -130,7 +130,7 @@ TEST_F(Check, AScalarOfTheReferenceHasTheTypeOfTheKernels) {
   EXPECT_TRUE(carries(finished.out, {"eps", "declare it as float", "reference"})) << finished.out;
 }
 
-TEST_F(Check, ASizeOfABufferThatNamesAParameterIsToldWhatToUse) {
+TEST_F(Check, ASizeOfABufferThatNamesAParameterIsReportedWithWhatToUse) {
   Json json = manifest("partial");
   json["operation"]["buffers"][1]["elements"] = "ceil_div(n, THREADS)";
   add(json);
@@ -243,7 +243,7 @@ TEST_F(Check, AKernelThatIsNotThereIsAMistakeOfTheManifest) {
   EXPECT_FALSE(carries(finished.out, {"__nv_name_map"}));
 }
 
-TEST_F(Check, FunctionsOfPythonThatFailAreToldOnceWithTheirRemedy) {
+TEST_F(Check, FunctionsOfPythonThatFailAreReportedOnceWithTheirRemedy) {
   NEEDS_NUMPY();
   Json json = manifest("python");
   json["operation"]["reference"] = Json::parse(R"({"python": "reference.py", "function": "scale"})");
@@ -266,7 +266,7 @@ TEST_F(Check, FunctionsOfPythonThatFailAreToldOnceWithTheirRemedy) {
   expect(head + "return inputs['x'][0, 0]\n", {"IndexError"}, {"\"elements\"", "\"rows\""});
 }
 
-TEST_F(Check, OtherFilesThanConfigsAreTold) {
+TEST_F(Check, OtherFilesThanConfigsAreReported) {
   add(manifest("good"));
   const Finished source = check((sandbox_.folder() / "good/kernel.cu").string());
   EXPECT_TRUE(has_line(source.out, {"error", "kernel.cu", "CUDA source"})) << source.out;

@@ -1,4 +1,4 @@
-// Configs, kernels, databases and arguments of strangers: nothing leaves the sandbox, nothing reaches the
+// Untrusted configs, kernels, databases and arguments: nothing leaves the sandbox, nothing reaches the
 // terminal.
 
 #include <gtest/gtest.h>

@@ -170,7 +170,7 @@ TEST(Init, TypesOfATemplateAreTried) {
   expect_error(sandbox.run({"init", "k.cu", "--force"}), kUserError, {"k.cu", "float", "double", "default"});
 }
 
-TEST(Init, AKernelInANamespaceIsToldInOneSentence) {
+TEST(Init, AKernelInANamespaceIsReportedInOneSentence) {
   const Sandbox sandbox;
   const std::string text = "namespace deep { __global__ void k(float* a, int n) { a[0] = n; } }\n";
   sandbox.write("k.cu", text);

@@ -103,11 +103,11 @@ TEST_F(InputKernels, GoWithAnyReferenceButPython) {
   EXPECT_EQ(sandbox_.run({"check", "scale.json", "--quiet"}).code, 0);
 }
 
-TEST_F(InputKernels, ThatDoNotCompileAreTold) {
+TEST_F(InputKernels, ThatDoNotCompileAreReported) {
   expect_refused(space(manifest(), "this is no kernel"), {"fill.cu", "'x'", "does not compile"});
 }
 
-TEST_F(InputKernels, ThatTakeOtherArgumentsAreTold) {
+TEST_F(InputKernels, ThatTakeOtherArgumentsAreReported) {
   expect_refused(space(manifest(), with(kFill, ", int n", ", int n, int more")),
                  {"fill.cu", "'x'", "takes 4", "passes 3"});
 }

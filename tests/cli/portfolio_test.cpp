@@ -203,7 +203,7 @@ TEST_F(PortfolioCommand, TheHeaderChoosesWhatWasMeasuredBeforeWhatWasPredicted) 
   EXPECT_EQ(both, chosen_by_header(*sandbox_, {{{"problem", "1024x1024x1024"}}}));
 }
 
-/// Of a stranger's database.
+/// The text stands in an untrusted database.
 TEST_F(PortfolioCommand, WhatIsNoJsonIsNullInJson) {
   std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "broken.db");
   {

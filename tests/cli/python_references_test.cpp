@@ -1,4 +1,4 @@
-// What a stranger's function of Python can reach and break, through the executable.
+// What an untrusted Python function can reach and break, through the executable.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -102,7 +102,7 @@ TEST_F(References, OfPythonThatChangeAreOtherMeasurements) {
   EXPECT_EQ(kernels_with(rows_of(sandbox_), Outcome::ok), 12);
 }
 
-TEST_F(References, OfPythonThatFailAreToldWithTheirPlace) {
+TEST_F(References, OfPythonThatFailAreReportedWithTheirPlace) {
   NEEDS_NUMPY();
   expect_refused(python("raise ValueError('no such thing')"),
                  {"ref.py", "line 4", "ValueError", "no such thing"});
@@ -119,7 +119,7 @@ TEST_F(References, OfPythonThatFailAreToldWithTheirPlace) {
                  {"ref.py", "file descriptor 3"});
 }
 
-TEST_F(References, OfPythonWithoutTheFunctionAreTold) {
+TEST_F(References, OfPythonWithoutTheFunctionAreReported) {
   NEEDS_NUMPY();
   const std::string config = python("return inputs['x']");
   sandbox_.write("scale/ref.py", "def another(): ...\n");
@@ -168,7 +168,7 @@ TEST_F(References, OfPythonReachNothingElse) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "42");
 }
 
-TEST_F(References, OfAPythonThatIsNotThereAreTold) {
+TEST_F(References, OfAPythonThatIsNotThereAreReported) {
   const std::string config = python("return inputs['x']");
   const char* const path = std::getenv("TILETUNE_PYTHON");
   const std::string before = path == nullptr ? "" : path;

@@ -1,4 +1,4 @@
-// Kernels as strangers wrote them: with headers of libraries, compiled already, and with errors.
+// Kernels as other people wrote them: with headers of libraries, compiled already, and with errors.
 
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ TEST_F(IncludedListsTest, WhatIsGoneOrAlteredIsNone) {
   EXPECT_EQ(lists().read(text), std::nullopt);
 }
 
-TEST_F(IncludedListsTest, RowsOfStrangersNameNoFiles) {
+TEST_F(IncludedListsTest, UntrustedRowsNameNoFiles) {
   folder_.write("secret", "{}");
   const std::string text = lists().text_of(many_files());
   const std::string hash = only_file().filename();

@@ -138,7 +138,7 @@ TEST_F(IncludesTest, WhatLiesOutsideIsNeitherReadNorThere) {
   }
 }
 
-TEST_F(IncludesTest, AMissingFileAndOneOutsideAreToldApartByNameAlone) {
+TEST_F(IncludesTest, AMissingFileAndOneOutsideAreDistinguishedByNameAlone) {
   const std::string folders = (home_.path() / "tree/kernel").string() + ", " +
                               (home_.path() / "tree/common").string() + ", " +
                               (home_.path() / "configs").string();

@@ -159,23 +159,23 @@ std::vector<int> pids(const std::vector<GpuProcess>& processes) {
   return numbers;
 }
 
-TEST(Strangers, AreTheProcessesOfOthers) {
+TEST(OtherProcesses, AreNotThoseOfTheCaller) {
   const std::vector<GpuProcess> all{{10, {}, ""}, {30, {}, ""}, {20, {}, ""}};
-  EXPECT_EQ(pids(strangers(all, std::array{20})), (std::vector<int>{10, 30}));
-  EXPECT_EQ(pids(strangers(all, std::array{10, 20, 30})), std::vector<int>{});
-  EXPECT_EQ(pids(strangers(all, {})), (std::vector<int>{10, 20, 30}));
+  EXPECT_EQ(pids(other_processes(all, std::array{20})), (std::vector<int>{10, 30}));
+  EXPECT_EQ(pids(other_processes(all, std::array{10, 20, 30})), std::vector<int>{});
+  EXPECT_EQ(pids(other_processes(all, {})), (std::vector<int>{10, 20, 30}));
 }
 
-TEST(Strangers, InAContainerTheYoungestProcessesAreOwn) {
+TEST(OtherProcesses, InAContainerTheYoungestProcessesAreOwn) {
   const std::vector<GpuProcess> all{{5000, {}, ""}, {7000, {}, ""}, {6000, {}, ""}};
-  EXPECT_EQ(pids(strangers(all, std::array{17})), (std::vector<int>{5000, 6000}));
-  EXPECT_EQ(pids(strangers({{5000, {}, ""}}, std::array{17, 18})), std::vector<int>{});
+  EXPECT_EQ(pids(other_processes(all, std::array{17})), (std::vector<int>{5000, 6000}));
+  EXPECT_EQ(pids(other_processes({{5000, {}, ""}}, std::array{17, 18})), std::vector<int>{});
 }
 
-TEST_F(NvmlTest, StrangersOfAGpuThatDoesNotTellAreNone) {
+TEST_F(NvmlTest, OtherProcessesOfAGpuThatDoesNotTellAreNone) {
   answer("0.pids=none 1.pids=17:1,18:2");
-  EXPECT_TRUE(strangers(Nvml(kFirst, kNow), std::array{17}).empty());
-  EXPECT_EQ(pids(strangers(Nvml(kSecond, kNow), std::array{17})), std::vector<int>{18});
+  EXPECT_TRUE(other_processes(Nvml(kFirst, kNow), std::array{17}).empty());
+  EXPECT_EQ(pids(other_processes(Nvml(kSecond, kNow), std::array{17})), std::vector<int>{18});
 }
 
 }  // namespace nvml_test

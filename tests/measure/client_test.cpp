@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "sent an invalid message: received bytes that do not begin a frame"},
                     Misbehaviour{"huge", Outcome::crashed, "sent an invalid message: a frame announces"},
                     Misbehaviour{"half", Outcome::crashed, "in the middle of a frame"},
-                    Misbehaviour{"stranger", Outcome::crashed, "the answer is for another configuration"},
+                    Misbehaviour{"other_ticket", Outcome::crashed, "the answer is for another configuration"},
                     Misbehaviour{"malformed", Outcome::crashed, "is malformed"}),
     [](const auto& mode) { return std::string(mode.param.mode); });
 
@@ -222,9 +222,9 @@ TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
 }
 
 TEST(GpuClient, KnowsAWorkerThatWasKilledFromOutside) {
-  EXPECT_TRUE(as<WorkerLost>(measure_with("killed")).blameless);
-  EXPECT_FALSE(as<WorkerLost>(measure_with("crash")).blameless);
-  EXPECT_FALSE(as<WorkerLost>(measure_with("hang")).blameless) << "it was killed by its deadline";
+  EXPECT_TRUE(as<WorkerLost>(measure_with("killed")).without_fault);
+  EXPECT_FALSE(as<WorkerLost>(measure_with("crash")).without_fault);
+  EXPECT_FALSE(as<WorkerLost>(measure_with("hang")).without_fault) << "it was killed by its deadline";
 }
 
 TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {
@@ -302,7 +302,7 @@ TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
     const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
     const auto lost = as<WorkerLost>(end);
     EXPECT_EQ(lost.end.ticket, 2U) << mode;
-    EXPECT_EQ(lost.blameless, std::string(mode) == "finals_killed");
+    EXPECT_EQ(lost.without_fault, std::string(mode) == "finals_killed");
     EXPECT_EQ(lost.end.outcome, std::string(mode) == "finals_hang" ? Outcome::timeout : Outcome::crashed);
   }
   std::filesystem::current_path(before);

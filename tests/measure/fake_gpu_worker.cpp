@@ -138,7 +138,7 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     write_raw("this is no frame at all");
   } else if (mode == "huge") {
     write_raw(std::string("TTF1\xff\xff\xff\x7f\0\0\0\0", 12));
-  } else if (mode == "stranger") {
+  } else if (mode == "other_ticket") {
     MeasureRequest other = request;
     ++other.ticket;
     channel.send(to_json(measured(other)));

@@ -64,7 +64,7 @@ TEST(Sampling, FarBeyondTheBoundOneSampleIsEnough) {
   EXPECT_EQ(kernel.taken, 1);
 }
 
-TEST(Sampling, TheFirstLaunchOfAHopelesslySlowKernelIsItsSample) {
+TEST(Sampling, TheFirstLaunchOfAMuchTooSlowKernelIsItsSample) {
   Kernel kernel = steady(40e3);
   RunClock clock;
   const Sampled sampled = sample({}, {40e3, 10e3}, clock, kernel.take());

@@ -156,7 +156,7 @@ TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
   }
 }
 
-TEST(Header, TextsOfStrangersStayTexts) {
+TEST(Header, UntrustedTextsStayTexts) {
   const TemporaryFolder folder;
   Trial row = best_of("H200", "512x512x512", 9);
   row.template_name = "a\"; int x = 1; //\n#error \\ ?\?/ \x01 \xC3\xBC";
@@ -437,7 +437,7 @@ TEST(Header, ConditionsThatAlwaysHoldAreLeftOut) {
   EXPECT_EQ(header.find("rows == rows"), std::string::npos);
 }
 
-TEST(Header, AWinnerWithSeveralLaunchesIsLeftOutAndTold) {
+TEST(Header, AWinnerWithSeveralLaunchesIsLeftOutAndReported) {
   const TemporaryFolder folder;
   Trial two = best_of("H200", "1024x1024x1024", 9);
   two.template_name = "split";

@@ -84,7 +84,7 @@ TEST_F(Recordings, TakeForGrantedWhatHasOneValue) {
   EXPECT_TRUE(carries(replay.notes.front(), {"S=7"}));
 }
 
-TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
+TEST_F(Recordings, RefuseRowsThatCannotBeDistinguished) {
   add(R"({"X": 2})", 30);
   EXPECT_EQ(task().find(0), nullptr);
   EXPECT_EQ(task().fastest_us(), std::nullopt);

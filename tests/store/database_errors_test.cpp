@@ -318,9 +318,9 @@ TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
   Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
   SQLite::Database other(file_, SQLite::OPEN_READWRITE);
   std::optional<SQLite::Transaction> transaction;
-  int told = 0;
+  int reports = 0;
   const auto tell = [&] {
-    ++told;
+    ++reports;
     transaction.reset();
   };
   database.wait_for_others(tell, [](auto /*waited*/) { return false; });
@@ -329,20 +329,20 @@ TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
     database.record(timed_trial(key, 1, 0));
     EXPECT_TRUE(database.find(key).has_value());
   }
-  EXPECT_EQ(told, 2) << "once of each wait";
+  EXPECT_EQ(reports, 2) << "once of each wait";
 }
 
 TEST_F(DatabaseErrors, AWaitThatIsGivenUpIsTheLastOne) {
   create();
   Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
   SQLite::Database other(file_, SQLite::OPEN_READWRITE);
-  int told = 0;
-  database.wait_for_others([&] { ++told; }, [](auto waited) { return waited >= std::chrono::seconds(1); });
+  int reports = 0;
+  database.wait_for_others([&] { ++reports; }, [](auto waited) { return waited >= std::chrono::seconds(1); });
   {
     const SQLite::Transaction transaction(other, SQLite::TransactionBehavior::IMMEDIATE);
     for (const char* key : {"b", "c"}) {
       EXPECT_THROW(database.record(timed_trial(key, 1, 0)), DatabaseLocked);
-      EXPECT_EQ(told, 1);
+      EXPECT_EQ(reports, 1);
     }
     EXPECT_TRUE(database.find("a").has_value());
   }

@@ -525,7 +525,7 @@ TEST_F(MergeNew, IsWhatMergingIntoAnEmptyOneGives) {
   EXPECT_EQ(made.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
 
-TEST_F(MergeNew, WhatAStrangerHasAddedDoesNotCome) {
+TEST_F(MergeNew, UntrustedAdditionsDoNotCome) {
   write_two();
   SQLite::Database(folder_ / "a.db", SQLite::OPEN_READWRITE)
       .exec("CREATE TRIGGER mine AFTER INSERT ON trial BEGIN DELETE FROM trial; END");

@@ -20,16 +20,16 @@ TEST(ArrayHashes, AFileIsReadOnceUnlessItIsAnotherVersion) {
     return workload;
   };
   ArrayHashes hashes;
-  EXPECT_EQ(hashes.of(Workload{}), "");
+  EXPECT_EQ(hashes.hash_of(Workload{}), "");
   const Workload first = workload_with("abcd");
-  const std::string hash = hashes.of(first);
+  const std::string hash = hashes.hash_of(first);
   std::filesystem::remove(folder / "x.npy");
-  EXPECT_EQ(hashes.of(first), hash) << "known";
-  EXPECT_THROW(ArrayHashes().of(first), UserError);
+  EXPECT_EQ(hashes.hash_of(first), hash) << "known";
+  EXPECT_THROW(ArrayHashes().hash_of(first), UserError);
   const Workload second = workload_with("abce and more");
-  EXPECT_NE(hashes.of(second), hash);
-  EXPECT_EQ(hashes.of(first), hash);
-  EXPECT_THROW(ArrayHashes().of(first), UserError) << "another file";
+  EXPECT_NE(hashes.hash_of(second), hash);
+  EXPECT_EQ(hashes.hash_of(first), hash);
+  EXPECT_THROW(ArrayHashes().hash_of(first), UserError) << "another file";
 }
 
 }  // namespace array_hashes_test

@@ -13,21 +13,21 @@
 namespace tiletune {
 namespace task_queue_test {
 
-/// Asks for a configuration when it was told of the one before.
+/// Asks for a configuration when it has the result of the one before.
 class OneByOne : public Strategy {
  public:
   explicit OneByOne(std::uint64_t planned) : planned_(planned) {}
 
   std::vector<Choice> ask(std::size_t /*most*/) override {
-    if (asked_ > told_ || asked_ == planned_) return {};
+    if (asked_ > results_ || asked_ == planned_) return {};
     return {Choice{0, asked_++}};
   }
-  void tell(const Choice& /*choice*/, std::optional<double> /*median_us*/) override { ++told_; }
+  void tell(const Choice& /*choice*/, std::optional<double> /*median_us*/) override { ++results_; }
 
  private:
   std::uint64_t planned_;
   std::uint64_t asked_ = 0;
-  std::uint64_t told_ = 0;
+  std::uint64_t results_ = 0;
 };
 
 std::unique_ptr<Strategy> make_one_by_one(const std::vector<SearchedSpace>& spaces, std::uint64_t /*seed*/) {
@@ -51,7 +51,7 @@ class WaitingStrategy : public testing::Test {
   TaskQueue queue_{gpu_sets_.front(), spec_, make_one_by_one};
 };
 
-TEST_F(WaitingStrategy, IsAskedAgainWhenItWasTold) {
+TEST_F(WaitingStrategy, IsAskedAgainWhenItHasTheResult) {
   for (std::uint64_t i = 0; i < kConfigurations; ++i) {
     const auto proposal = queue_.propose(4);
     ASSERT_TRUE(proposal);
@@ -83,22 +83,22 @@ TEST_F(WaitingStrategy, GetsTheResultOfWhatWasPutOff) {
   EXPECT_EQ(second->index, 1U);
 }
 
-/// Expects a gain until it was told of five choices.
-class Hopeful : public OneByOne {
+/// Expects a gain until it has the results of five choices.
+class ExpectsGain : public OneByOne {
  public:
   using OneByOne::OneByOne;
   void tell(const Choice& choice, std::optional<double> median_us) override {
     OneByOne::tell(choice, median_us);
-    ++told_;
+    ++results_;
   }
-  std::optional<double> remaining_gain_percent() override { return told_ < 5 ? 3.0 : 0.5; }
+  std::optional<double> remaining_gain_percent() override { return results_ < 5 ? 3.0 : 0.5; }
 
  private:
-  int told_ = 0;
+  int results_ = 0;
 };
 
 std::unique_ptr<Strategy> make_hopeful(const std::vector<SearchedSpace>& spaces, std::uint64_t /*seed*/) {
-  return std::make_unique<Hopeful>(spaces.front().planned);
+  return std::make_unique<ExpectsGain>(spaces.front().planned);
 }
 
 /// Three problems of ten configurations each, or more.
@@ -379,7 +379,7 @@ TEST(LessonsOfAQueue, AreAsManyAsTheStrategyLearnsFromTheFastestFirst) {
   EXPECT_EQ(Pupil::lessons_[1].positions, (std::vector<std::uint32_t>{8, 0}));
 }
 
-/// Tries what is compiled in its order; hopes nothing of it after three of each problem.
+/// Tries what is compiled in its order; expects nothing of it after three of each problem.
 class Thrifty : public OneByOne {
  public:
   using OneByOne::OneByOne;
@@ -431,7 +431,7 @@ TEST_F(CompiledBefore, AreTriedWhereAGpuWouldWait) {
     EXPECT_EQ(proposals[i].index, i);
     queue.tell(*proposals[i].task, i, 100);
   }
-  EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing is hoped of the others";
+  EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing is expected of the others";
   EXPECT_EQ(Thrifty::last_offered_, 3U);
   EXPECT_EQ(queue.searched()[1].tried, 4U) << "with the one of propose()";
 }

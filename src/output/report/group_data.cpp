@@ -96,13 +96,13 @@ constexpr std::array kColumns{"kind",
 constexpr std::array kProvenance{"driver_version", "cuda_version", "nvrtc_version", "architecture", "host"};
 /// Other people's rows may each have a name of their own.
 constexpr std::size_t kMostParameters = 100;
-/// Of a curve, which shows no more.
+/// The most steps that a curve shows.
 constexpr std::size_t kMostSteps = 200;
 
 /// The rows of the page, by column.
-class Rows {
+class PageRows {
  public:
-  Rows() : columns_(kColumns.size()) {
+  PageRows() : columns_(kColumns.size()) {
     for (const char* name : kColumns) fields_.push_back(&column_by_name(name));
     for (const char* name : kProvenance) provenance_columns_.push_back(&column_by_name(name));
   }
@@ -125,7 +125,7 @@ class Rows {
     for (std::size_t i = 0; i < kColumns.size(); ++i) rows[kColumns[i]] = packed_column(columns_[i]);
     group["rows"] = std::move(rows);
     group["parameters"] = Json::array();
-    for (const Parameter& parameter : parameters_) {
+    for (const ParameterColumn& parameter : parameters_) {
       std::vector<Json> values = parameter.values;
       values.resize(size());
       Json column = packed_column(values);
@@ -136,7 +136,7 @@ class Rows {
   }
 
  private:
-  struct Parameter {
+  struct ParameterColumn {
     std::string name;
     std::vector<Json> values;
   };
@@ -149,7 +149,7 @@ class Rows {
     if (!parameters.is_object()) return;
     for (const auto& [name, value] : parameters.items()) {
       auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                [&, &known = name](const Parameter& p) { return p.name == known; });
+                                [&, &known = name](const ParameterColumn& p) { return p.name == known; });
       if (found == parameters_.end() && parameters_.size() == kMostParameters) continue;
       if (found == parameters_.end()) found = parameters_.insert(found, {name, {}});
       found->values.resize(size() - 1);
@@ -172,7 +172,7 @@ class Rows {
   std::vector<std::vector<Json>> columns_;
   std::vector<Json> ranks_;
   std::vector<Json> ties_;
-  std::vector<Parameter> parameters_;
+  std::vector<ParameterColumn> parameters_;
   std::vector<const Column*> provenance_columns_;
   std::map<std::string, std::set<std::string>> provenance_;  ///< texts by column
   std::string first_recorded_at_;
@@ -217,7 +217,7 @@ Json times_left_out(const std::vector<TimedRow>& timed, const std::set<std::int6
 
 void add_rows(Json& data, const RankingGroup& group, const Database& database, const Survey& survey,
               std::size_t limit) {
-  Rows rows;
+  PageRows rows;
   std::set<std::int64_t> shown;
   std::size_t kernels = 0;
   const auto has_room = [&] { return limit == 0 || kernels < limit; };

@@ -22,7 +22,7 @@ struct ReportOptions {
 struct ReportSize {
   std::size_t groups = 0;          ///< sets of comparable rows
   std::size_t configurations = 0;  ///< that have a time
-  std::size_t shown = 0;           ///< of these, in the page
+  std::size_t shown = 0;           ///< configurations in the page
 };
 
 /// The rows of the filter as one HTML page that needs nothing else: text, style, scripts and data are in it,

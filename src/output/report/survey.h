@@ -24,7 +24,7 @@ struct Failures {
 /// of the L2 cache is left out of the conditions: rows that were not timed have none.
 struct Outcomes {
   std::map<Outcome, std::int64_t> counts;  ///< of kernels
-  std::int64_t verified = 0;               ///< of those that are ok: their result was compared
+  std::int64_t verified = 0;               ///< kernels that are ok and whose result was compared
   std::map<std::tuple<Outcome, std::string, std::string>, Failures>
       reasons;                     ///< by outcome, template, pattern
   std::int64_t more_failures = 0;  ///< of further reasons than are listed

@@ -142,7 +142,7 @@ function fastestRows(group) {
   return fastest;
 }
 
-// The same for the same values, in whatever order and type a file lists them.
+// Equal values have equal keys, in whatever order and type a file lists them.
 function configurationKey(group, row) {
   const values = group.parameters.map(({name, values}) => [name, values[row]])
     .filter(([, value]) => value !== null);

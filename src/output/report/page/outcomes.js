@@ -9,7 +9,7 @@ const kOutcomeMeanings = {
   not_recorded: "the recording that is replayed does not hold it",
 };
 
-// Of rows that others recorded, what their file says; how their tool came to know is not known here.
+// For rows that others recorded: what their file says, since how their tool came to know is not known here.
 const kImportedMeanings = {
   ok: "the file has a time", refused: "refused before it was compiled or launched", compile_failed: "did not compile",
   launch_failed: "could not be launched, or failed as it ran", timeout: "took too long",
