@@ -65,8 +65,8 @@ inline bool is_newer(const DatedRow& a, const DatedRow& b) {
   return when(b) < when(a);
 }
 
-/// Keeps the latest of the rows with an equal `configuration_of` (a tuple), in the order of these: point 3 of the
-/// rule in rank/ranking.h.
+/// Keeps the latest of the rows with an equal `configuration_of` (a tuple), in the order of these: point 3 of
+/// the rule in rank/ranking.h.
 template <typename Row, typename ConfigurationOf>
 void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of) {
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
