@@ -1,5 +1,6 @@
 // T4 results: {"metadata": {"timeunit"}, "results": [{"timestamp", "configuration", "times": {"runtimes"},
-// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}.
+// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own
+// say more in members "tiletune": GPU, problem and kernel of the file, and the outcome of each row.
 
 #include <fmt/format.h>
 
@@ -43,7 +44,9 @@ class T4Format : public ForeignFormat {
   T4Format(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
     const JsonValue* metadata = find(header, "metadata");
     if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
-    shared_ = shared_row("T4", file, "", "", "", facts);
+    const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
+    const auto said = [&](const char* name) { return own == nullptr ? "" : text_of(*own, name); };
+    shared_ = shared_row("T4", file, said("gpu"), said("problem"), said("template"), facts);
   }
 
   std::string name() const override { return "T4 results"; }
@@ -77,6 +80,10 @@ class T4Format : public ForeignFormat {
       throw UserError(fmt::format("'{}' is not a known invalidity", invalidity), where.at("invalidity"),
                       known_words(kT4Words));
     }
+    // T4 has no word for what ran, and was given up as slow.
+    const JsonValue* own = find(row, "tiletune");
+    if (own != nullptr && text_of(*own, "outcome") == tiletune::name(Outcome::screened_out))
+      trial.outcome = Outcome::screened_out;
     if (trial.outcome == Outcome::ok && is_wrong(row)) {
       trial.outcome = Outcome::wrong_result;
       trial.reason = "its results are wrong (correctness 0)";
@@ -88,7 +95,7 @@ class T4Format : public ForeignFormat {
       trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(text(*value)) + ")";
     const JsonValue* times = find(row, "times");
     if (times != nullptr) read_compile_time(*times, where, trial);
-    if (trial.outcome != Outcome::ok) return;
+    if (trial.outcome != Outcome::ok && trial.outcome != Outcome::screened_out) return;
     std::optional<double> mean_us;
     if (value != nullptr && value->IsNumber())
       mean_us = value->GetDouble() * unit(text_of(*time, "unit"), where);

@@ -28,17 +28,24 @@ TEST_F(T4, IsReadAsOtherToolsReadIt) {
   refused.median_us.reset();
   refused.samples_us.clear();
   refused.outcome = Outcome::refused;
-  database_.record_all({kernel, refused});
+  Trial slow = kernel;
+  slow.key = "c";
+  slow.parameters = R"({"BM":256,"MAP":"x"})";
+  slow.outcome = Outcome::screened_out;
+  database_.record_all({kernel, refused, slow});
   Database other(folder_ / "other.db", Database::Mode::read_write);
   const auto file = write("results.T4.json", exported());
-  const ImportFacts facts{"NVIDIA H200", "64x64", "k", ""};
-  EXPECT_EQ(import_file(other, file, facts, [](std::uint64_t) {}).new_rows, 2U);
+  EXPECT_EQ(import_file(other, file, {}, [](std::uint64_t) {}).new_rows, 3U);
   const std::vector<Trial> rows = other.trials({});
   EXPECT_EQ(rows[0].source, Source::imported);
   EXPECT_EQ(rows[0].parameters, kernel.parameters);
   EXPECT_EQ(rows[0].samples_us, kernel.samples_us);
   EXPECT_EQ(rows[0].median_us, 12.5);
+  EXPECT_EQ(rows[0].gpu, kernel.gpu);
+  EXPECT_EQ(rows[0].problem, kernel.problem);
+  EXPECT_EQ(rows[0].template_name, kernel.template_name);
   EXPECT_EQ(rows[1].outcome, Outcome::refused);
+  EXPECT_EQ(rows[2].outcome, Outcome::screened_out) << "few samples, which are no rank";
 }
 
 TEST_F(T4, WhatIsOutOfDateIsNoResult) {
