@@ -258,28 +258,47 @@ bool is_gzipped(const fs::path& file) {
          begin[1] == '\x8b';
 }
 
-/// A database that was compressed is read from an unpacked copy.
-Connection open_unpacked(const fs::path& file, const fs::path& absolute) {
-  constexpr std::size_t kMostBytes = std::size_t{8} << 30;
-  auto folder = std::make_unique<ScratchFolder>();
-  const fs::path unpacked = folder->path() / "unpacked.db";
+/// How much of a compressed database is unpacked into a folder: few bytes may unpack to a thousand times as
+/// many.
+std::uintmax_t most_unpacked(const fs::path& folder) {
+  constexpr std::uintmax_t kMost = std::uintmax_t{8} << 30;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  return error ? kMost : std::min(kMost, space.available / 2);
+}
+
+void unpack(const fs::path& file, const fs::path& packed, const fs::path& unpacked) {
+  constexpr std::string_view kSqlite = "SQLite format 3";
+  const Where where{file.string(), ""};
+  const std::uintmax_t most = most_unpacked(unpacked.parent_path());
+  const std::unique_ptr<gzFile_s, decltype(&::gzclose)> in(::gzopen(packed.c_str(), "rb"), &::gzclose);
   std::ofstream out(unpacked, std::ios::binary);
-  const std::unique_ptr<gzFile_s, decltype(&::gzclose)> in(::gzopen(absolute.c_str(), "rb"), &::gzclose);
   std::vector<char> buffer(std::size_t{1} << 18);
-  int read = in ? 1 : -1;
-  for (std::size_t bytes = 0; read > 0 && out && bytes <= kMostBytes; bytes += buffer.size()) {
+  int read = in ? ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size())) : -1;
+  if (read >= 0 && !std::string_view(buffer.data(), static_cast<std::size_t>(read)).starts_with(kSqlite)) {
+    throw UserError("what is compressed in it is not an SQLite database", where,
+                    "'tiletune import FILE --db NEW.db' reads recordings into a database.");
+  }
+  for (std::uintmax_t bytes = 0; read > 0 && out && bytes <= most; bytes += static_cast<unsigned>(read)) {
+    out.write(buffer.data(), read);
     read = ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
-    out.write(buffer.data(), std::max(read, 0));
   }
   out.close();
   int error = Z_OK;
   if (in) ::gzerror(in.get(), &error);
-  const Where where{file.string(), ""};
-  if (!out)
-    throw UserError("this database cannot be unpacked", where, "Check that TMPDIR has enough free space.");
-  if (read > 0) throw UserError("this database unpacks to more than 8 GiB", where, kOtherFile);
   if (read < 0 || error != Z_OK)
     throw UserError("this database is damaged: its gzip stream is", where, "Copy it again.");
+  if (read > 0 || !out) {
+    throw UserError(fmt::format("this database unpacks to more than {} MiB", most >> 20), where,
+                    "Free space in TMPDIR, or unpack it with gunzip elsewhere.");
+  }
+}
+
+/// A database that was compressed is read from an unpacked copy.
+Connection open_unpacked(const fs::path& file, const fs::path& absolute) {
+  auto folder = std::make_unique<ScratchFolder>();
+  const fs::path unpacked = folder->path() / "unpacked.db";
+  unpack(file, absolute, unpacked);
   SQLite::Database database = open_copy(unpacked);
   return {std::move(folder), std::move(database)};
 }

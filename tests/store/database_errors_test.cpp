@@ -403,8 +403,14 @@ TEST_F(DatabaseErrors, ACompressedDatabaseIsReadAndNotWritten) {
 }
 
 TEST_F(DatabaseErrors, WhatIsCompressedMustBeADatabase) {
-  write("no database");
   const fs::path packed = folder_ / "packed.db.gz";
+  for (const char* content : {"no database", "", "SQLite"}) {
+    write(content);
+    pack(file_, packed);
+    EXPECT_TRUE(carries(error_of([&] { Database(packed, Mode::read_only); }),
+                        {packed.string(), "not an SQLite database", "tiletune import"}));
+  }
+  write("SQLite format 3");
   pack(file_, packed);
   EXPECT_TRUE(
       carries(error_of([&] { Database(packed, Mode::read_only); }), {packed.string(), "not an SQLite"}));
