@@ -15,7 +15,8 @@ struct DriverApi {
   TILETUNE_LOADED(device_count, cuDeviceGetCount);
   TILETUNE_LOADED(device_get, cuDeviceGet);
   TILETUNE_LOADED(device_name, cuDeviceGetName);
-  TILETUNE_LOADED(device_uuid, cuDeviceGetUuid);
+  // Headers before CUDA 13 have no macro for the second version, which alone tells the slices of a GPU apart.
+  decltype(&cuDeviceGetUuid) device_uuid = library.load("cuDeviceGetUuid_v2");
   TILETUNE_LOADED(device_attribute, cuDeviceGetAttribute);
   TILETUNE_LOADED(device_memory, cuDeviceTotalMem);
   TILETUNE_LOADED(context_retain, cuDevicePrimaryCtxRetain);
