@@ -67,7 +67,8 @@ def make_large(folder):
 
 
 def on_other_gpu(row):
-    """Slower by 2 to 8. The parameters are listed the other way round, 1 for true, and of one template not all of them."""
+    """Slower by 2 to 8. The parameters are listed the other way round, 1 for true, and of one template not all of them, so that
+    its rows are other configurations."""
     parameters = {name: int(value) if isinstance(value, bool) else value
                   for name, value in reversed(json.loads(row["parameters"]).items())}
     if row["template"] == "sgemm_blocktile_2d":

@@ -5,13 +5,12 @@ source "$REPOSITORY/tests/attacks/common.sh"
 attempt "$TILETUNE" rank --db empty.db
 [[ $status == 2 && $output == *"still empty"* ]] || broken "$output"
 recorded a.db
-"$TILETUNE" export --db a.db -o a.json
 for _ in 1 2 3 4 5; do
-  "$TILETUNE" import a.json --db new.db >log 2>&1 &
+  "$TILETUNE" merge a.db -o new.db >log 2>&1 &
   while kill -0 $! 2>/dev/null; do
     attempt "$TILETUNE" rank --db new.db
     must_not_show "not tiletune's"
   done
-  wait || true
+  wait $! || broken "$(cat log)"
   rm -f new.db*
 done

@@ -3,13 +3,12 @@
 source "$REPOSITORY/tests/attacks/common.sh"
 recorded a.db
 recorded b.db
-"$TILETUNE" export --db b.db -o b.json
 python3 "$REPOSITORY/tests/attacks/database/hot_journal.py" a.db "$PWD/precious"
 echo "a thesis" >precious
 sha256sum a.db a.db-journal precious >before
 expected=2 every_reader a.db
 for command in "sweep $REPOSITORY/configs/quick.json --gpu A100-40GB --budget 1 --quiet --db a.db" \
-  "import b.json --db a.db" "merge b.db -o a.db"; do
+  "import $REPOSITORY/tests/data/benchmark_hub/A4000.json.gz --db a.db" "merge b.db -o a.db"; do
   # shellcheck disable=SC2086
   attempt "$TILETUNE" $command
   [[ $status == 2 ]] || broken "$command took it: $output"
