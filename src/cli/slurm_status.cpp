@@ -69,6 +69,8 @@ std::string small_file(const fs::path& file) {
 
 /// The last error of the last task, from the end of a log, which may be long.
 std::string last_error(const fs::path& log) {
+  std::error_code error;
+  if (!fs::is_regular_file(log, error)) return "";
   std::ifstream file(log, std::ios::binary | std::ios::ate);
   file.seekg(std::max<std::int64_t>(file.tellg() - std::int64_t{kSmallFile}, 0));
   std::string last;
@@ -117,7 +119,8 @@ std::optional<std::vector<QueuedTask>> queued_tasks() {
   for (const std::string& line : split(text, '\n')) {
     std::istringstream words(line);
     QueuedTask task;
-    if (words >> task.job >> task.task >> task.state) tasks.push_back(std::move(task));
+    const bool has_words = words >> task.job >> task.task >> task.state && task.state.front() != '-';
+    if (has_words) tasks.push_back(std::move(task));
   }
   return tasks;
 }

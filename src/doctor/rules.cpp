@@ -79,7 +79,7 @@ MaybeSaid compiler(const MachineFacts& facts) {
 MaybeSaid confinement(const MachineFacts& facts) {
   if (facts.not_confined.empty()) return ok("kernels reach no files but their own");
   return note("kernels are not confined here: " + facts.not_confined,
-              "a stranger's kernel that exploits a compiler bug could read and write your files",
+              "an untrusted kernel that exploits a compiler bug could read and write your files",
               "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to run "
               "without it.");
 }

@@ -45,8 +45,9 @@ std::string StaticModel::identity() const {
   return text;
 }
 
-StaticModel load_static_model(const std::filesystem::path& file) {
-  const nlohmann::ordered_json json = read_json(file);
+namespace {
+
+StaticModel read_static_model(const nlohmann::ordered_json& json, const std::filesystem::path& file) {
   ObjectReader whole({json, {file.string(), ""}}, kModelKeys);
   ObjectReader source(whole.need("calibrated_on", "the GPU and the date"), kSourceKeys);
   StaticModel model;
@@ -55,6 +56,17 @@ StaticModel load_static_model(const std::filesystem::path& file) {
   read_numbers(whole.need("pipeline", "numbers of a multiprocessor"), model.pipeline);
   read_numbers(whole.need("launch", "numbers of a launch"), model);
   return model;
+}
+
+}  // namespace
+
+StaticModel load_static_model(const std::filesystem::path& file) {
+  const nlohmann::ordered_json json = read_json(file);
+  try {
+    return read_static_model(json, file);
+  } catch (const UserError& error) {
+    throw UserError(error.message(), error.where(), "Write the file again with tools/static_model.");
+  }
 }
 
 }  // namespace tiletune

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <span>
-#include <tuple>
 
 #include "base/text.h"
 #include "output/comparison.h"

@@ -82,8 +82,7 @@ const ExportFormat& find_export_format(const std::string& name, bool best);
 void write_export(std::ostream& out, const Database& database, const ExportRequest& request);
 
 /// All rows as T4 results, the format that autotuners exchange, row by row; each has all its columns in a
-/// member "tiletune", so that importing the file gives the same rows. Times are in microseconds. Throws
-/// UserError unless the kernels are of one GPU, problem, template and source, which a T4 file says nothing
+/// member "tiletune". Times are in microseconds. Throws UserError unless the kernels are of one GPU, problem, template and source, which a T4 file says nothing
 /// of, and when they are predicted.
 void write_t4(std::ostream& out, const Database& database, const ExportRequest& request);
 

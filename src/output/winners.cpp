@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
 #include "output/cell_text.h"
 #include "output/export.h"
 #include "output/group_table.h"

@@ -58,6 +58,18 @@ std::optional<double> double_of(std::string_view value) {
   return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
+/// Returns a value, as it is written in JSON, in the one way that identities know: "1" for "1.0" and "true".
+/// It is the value itself or in `scratch`.
+std::string_view canonical_value(std::string_view value, std::string& scratch) {
+  if (value == "true") return "1";
+  if (value == "false" || value == "-0") return "0";
+  if (!is_number(value) || !has_point(value)) return value;
+  const std::optional<double> number = double_of(value);
+  if (!number) return value;
+  const std::optional<std::int64_t> whole = whole_of(*number);
+  return scratch = whole ? std::to_string(*whole) : fmt::format("{}", *number);
+}
+
 using Members = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// `length`: about that of all names and values.
@@ -95,16 +107,6 @@ Identity identity_of(std::string_view template_name, std::string_view parameters
                   [&](std::string_view name, std::string_view value) { members.emplace_back(name, value); });
   if (members.empty()) return checksum128(std::string(template_name).append(1, '\0').append(parameters));
   return identity_of(template_name, members, parameters.size());
-}
-
-std::string_view canonical_value(std::string_view value, std::string& scratch) {
-  if (value == "true") return "1";
-  if (value == "false" || value == "-0") return "0";
-  if (!is_number(value) || !has_point(value)) return value;
-  const std::optional<double> number = double_of(value);
-  if (!number) return value;
-  const std::optional<std::int64_t> whole = whole_of(*number);
-  return scratch = whole ? std::to_string(*whole) : fmt::format("{}", *number);
 }
 
 WrittenAs::WrittenAs(const std::vector<Value>& values) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,10 +25,6 @@ using Identity = std::array<std::uint64_t, 2>;
 /// can list two of them for one parameter. Text that names no parameter stands for itself. As quick.
 Identity identity_of(std::string_view template_name, std::string_view parameters);
 
-/// A value, as it is written in JSON, in the one way that identities know: "1" for "1.0" and "true". It is
-/// the value itself or in `scratch`.
-std::string_view canonical_value(std::string_view value, std::string& scratch);
-
 /// Values that are found by how they are written.
 class WrittenAs {
  public:
@@ -39,7 +34,7 @@ class WrittenAs {
   const Value* find(std::string_view written) const;
 
  private:
-  std::unordered_map<std::string, const Value*> values_;  ///< by canonical_value()
+  std::unordered_map<std::string, const Value*> values_;  ///< by how identities know them
 };
 
 /// WrittenAs::find() for one value only.

@@ -64,7 +64,7 @@ class Recording {
   /// Takes what ranking_columns() name of a row, and compile_ms and measure_ms of the set.
   void add(std::int64_t id, const Trial& row);
   /// To be called once, after the last add(): of several rows of one configuration the latest counts
-  /// (rank/latest.h).
+  /// (rank/rows.h).
   void finish();
 
   /// Where rows lie that are of the template, problem and conditions of `like`, for place() and find().

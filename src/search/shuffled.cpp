@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "search/random_source.h"
-#include "search/strategies.h"
 
 namespace tiletune {
 

@@ -28,7 +28,7 @@ struct StatedProblem {
   bool operator==(const StatedProblem&) const = default;
 };
 
-/// Whether the kernel of a row was edited since: earlier_sources() in store/earlier_sources.h.
+/// Whether the kernel of a row was edited since: earlier_sources() in store/filter.h.
 enum class SourceAge { any, newest, earlier };
 
 /// Which rows. Empty members do not filter; several values of one member are alternatives.

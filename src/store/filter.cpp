@@ -55,7 +55,7 @@ class Builder {
     condition_.values.emplace_back(sweep_id);
   }
 
-  /// Rows of these sources (store/earlier_sources.h), or all others.
+  /// Rows of these sources (earlier_sources()), or all others.
   void of_sources(const std::string& sources, bool are_wanted) {
     if (sources.empty()) return add(are_wanted ? "false" : "true");
     add(std::string(are_wanted ? "" : "NOT ") +

@@ -94,8 +94,8 @@ void check_integrity(SQLite::Database& database) {
     expect_none(database, "PRAGMA main.integrity_check(1)");
     alone.end();
   }
-  // Rows of the table trial can be read as sweeps; their numbers are others. Schema 1 has no such table.
-  if (!database.tableExists("sweep_trial")) return;
+  // Rows of the table trial can be read as sweeps; their numbers are others.
+  if (!database.tableExists("sweep_trial")) return;  // a damaged database of an earlier schema
   expect_none(
       database,
       "SELECT 'rows belong to the sweep ' || sweep_id || ', which is missing' FROM main.sweep_trial WHERE "

@@ -134,13 +134,13 @@ class Known {
     }
     for (const Column& column : trial_columns()) {
       const std::string sql = add_column_sql(column);
-      added_.insert(normalised(std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"))));
+      add("trial", normalised(std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"))));
     }
     // Version 0.2 added columns to these tables of earlier ones.
-    for (const SweepColumn& column : sweep_columns())
-      added_.insert(fmt::format("{} TEXT NOT NULL DEFAULT ''", column.name));
+    add("sweep", "shard TEXT NOT NULL DEFAULT ''");
     for (const CalibrationColumn& column : calibration_columns())
-      added_.insert(fmt::format("{} REAL NOT NULL DEFAULT 0", column.name));
+      if (column.member.index() == 1)
+        add("calibration", fmt::format("{} REAL NOT NULL DEFAULT 0", column.name));
   }
 
   bool is_index(const SchemaObject& index) const {
@@ -154,13 +154,15 @@ class Known {
     const TableText text(table.sql);
     if (text.outline != known.outline) return fmt::format("the form '{}'", text.outline);
     for (const std::string& definition : text.definitions) {
-      if (!added_.contains(definition) && !known.definitions.contains(definition))
+      if (!added_.contains({table.table, definition}) && !known.definitions.contains(definition))
         return fmt::format("'{}', which is not tiletune's", definition);
     }
     return current ? missing_in(text, known) : "";
   }
 
  private:
+  void add(const char* table, std::string definition) { added_.emplace(table, std::move(definition)); }
+
   static std::string missing_in(const TableText& text, const TableText& known) {
     const auto name = [](const std::string& definition) {
       const std::string_view word = Words(definition).next();
@@ -176,7 +178,7 @@ class Known {
 
   std::map<std::string, TableText> tables_;
   std::map<std::string, std::string> indices_;
-  std::set<std::string> added_;  ///< columns as upgrades add them
+  std::set<std::pair<std::string, std::string>> added_;  ///< table and column, as upgrades add it
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {

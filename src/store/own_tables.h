@@ -16,8 +16,7 @@ const std::set<std::string>& own_tables();
 /// schema_sql() makes, or what an upgrade to it makes: nothing else may be evaluated while rows are read or
 /// written (CHECKs, generated columns, indices of expressions, collations) or leave rows out (partial
 /// indices, keys that are not unique). Of an earlier schema (`version`) tables, columns and indices may be
-/// missing. Other tables, views and triggers are not
-/// checked: they are never read, and triggers never run.
+/// missing. Other tables, views and triggers are not checked: they are never read, and triggers never run.
 void check_tables(SQLite::Database& database, const std::filesystem::path& file, std::int64_t version);
 
 }  // namespace tiletune

@@ -113,7 +113,7 @@ void Dispatcher::begin_baseline(TaskQueue& queue, std::size_t workload, Task& ta
 
 void Dispatcher::take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate,
                                const Compiled& compiled) {
-  WorkloadBaselines& baselines = queue.baselines[workload];
+  WorkloadBaselines& baselines = queue.baselines.at(workload);
   --baselines.compiling;
   Trial& row = candidate.trial;
   add_binary(sweep_.spec, queue.target().model, candidate, compiled);

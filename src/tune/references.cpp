@@ -93,8 +93,8 @@ void References::compile_candidate(TaskQueue& queue, std::size_t workload, Refer
 
 void References::take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place,
                                 const Compiled& compiled) {
-  WorkloadReference& reference = queue.references[workload];
-  reference.candidates[place].binary = compiled.binary;
+  WorkloadReference& reference = queue.references.at(workload);
+  reference.candidates.at(place).binary = compiled.binary;
   if (--reference.waits_for > 0) return;
   if (queue.task_of(workload).reference.empty())
     choose_candidates(queue, workload, reference);
@@ -185,7 +185,7 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload, Workl
 
 void References::take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place,
                              const Compiled& compiled) {
-  WorkloadReference& reference = queue.references[workload];
+  WorkloadReference& reference = queue.references.at(workload);
   --reference.compiling;
   for (Task& task : queue.tasks())
     if (task.workload == workload && compiled.binary)

@@ -105,7 +105,8 @@ class TypeCheck {
   std::vector<std::pair<const Task*, Faults>> faults_of(const std::vector<Sample>& samples) {
     std::vector<std::pair<const Task*, Faults>> all;
     for (const Sample& sample : samples) all.emplace_back(sample.task, Faults{});
-    // What is not compiled in time is delivered to nobody: this is not called again then.
+    // What is not compiled in time is delivered to nobody, though this may be called again: the time and the
+    // stop, which end every later wait at once, do not come back.
     for (std::size_t i = 0; i < samples.size(); ++i)
       pool_.submit(types_request(samples[i].request), [&samples, &all, i](const Compiled& compiled) {
         all[i].second = faults_of(samples[i], compiled);

@@ -358,7 +358,7 @@ TEST(Inspect, AStaticModelWithAMistakeIsNamed) {
   const std::string config = sandbox.write_tiny_space(1);
   const std::string model = sandbox.write("model.json", R"({"calibrated_on": {"gpu": "a GPU"}})");
   expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--sass", "--static-model", model}),
-               kUserError, {"model.json: /calibrated_on", "'date'", "missing"});
+               kUserError, {"model.json: /calibrated_on", "'date'", "missing", "tools/static_model"});
 }
 
 }  // namespace sweep_test
