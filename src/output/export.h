@@ -82,8 +82,8 @@ const ExportFormat& find_export_format(const std::string& name, bool best);
 void write_export(std::ostream& out, const Database& database, const ExportRequest& request);
 
 /// All rows as T4 results, the format that autotuners exchange, row by row; each has all its columns in a
-/// member "tiletune". Times are in microseconds. Throws UserError unless the kernels are of one GPU, problem, template and source, which a T4 file says nothing
-/// of, and when they are predicted.
+/// member "tiletune". Times are in microseconds. Throws UserError unless the kernels are of one GPU, problem,
+/// template and source, which a T4 file says nothing of, and when they are predicted.
 void write_t4(std::ostream& out, const Database& database, const ExportRequest& request);
 
 /// best_as_json() and best_as_header() of all groups that ran, newest_first(), or what portfolio they ask
