@@ -1,10 +1,9 @@
 // A list of configurations: a CSV file beside a config that names it.
 
-#include "spec/lists.h"
-
 #include <nlohmann/json.hpp>
 
 #include "fuzz/fuzz.h"
+#include "spec/lists.h"
 
 namespace {
 
