@@ -1,10 +1,11 @@
+#include "rank/compare_problem.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "base/statistics.h"
-#include "rank/compare_problem.h"
 
 namespace tiletune {
 namespace portability_test {
