@@ -1,7 +1,7 @@
-#include "gpu/cublaslt.h"
-
 #include <cublasLt.h>
 #include <gtest/gtest.h>
+
+#include "gpu/cublaslt.h"
 
 namespace tiletune {
 namespace cublaslt_names_test {
