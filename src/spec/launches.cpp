@@ -134,9 +134,10 @@ void check_types(const StepSpec& step, const Memory& memory, const Where& where)
                   where, "Give both the same type.");
 }
 
-StepSpec read_copy(const JsonNode& node, const Memory& memory) {
-  auto step = read_object<StepSpec>(node, keys::kCopy, memory);
-  step.kind = StepKind::copy;
+template <typename Keys>
+StepSpec read_transfer(const JsonNode& node, const Memory& memory, const Keys& keys, StepKind kind) {
+  auto step = read_object<StepSpec>(node, keys, memory);
+  step.kind = kind;
   check_types(step, memory, node.where);
   return step;
 }
@@ -153,13 +154,6 @@ StepSpec read_barrier(const JsonNode& node) {
   return step;
 }
 
-StepSpec read_collective(const JsonNode& node, const Memory& memory) {
-  auto step = read_object<StepSpec>(node, keys::kCollective, memory);
-  step.kind = StepKind::collective;
-  check_types(step, memory, node.where);
-  return step;
-}
-
 /// Whether an entry of "launches" is a copy, a barrier or a collective operation.
 bool is_step(const JsonNode& node) {
   const auto& json = node.json.get();
@@ -173,8 +167,9 @@ StepSpec read_step(const JsonNode& node, const Memory& memory) {
         fmt::format("the operation {} runs on one GPU, and this step needs several", memory.operation.name),
         node.where, R"(Remove it, or give the operation "gpus".)");
   const auto& json = node.json.get();
-  if (json.contains("copy")) return read_copy(node, memory);
-  return json.contains("barrier") ? read_barrier(node) : read_collective(node, memory);
+  if (json.contains("copy")) return read_transfer(node, memory, keys::kCopy, StepKind::copy);
+  if (json.contains("barrier")) return read_barrier(node);
+  return read_transfer(node, memory, keys::kCollective, StepKind::collective);
 }
 
 template <typename Keys>
