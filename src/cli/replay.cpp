@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -30,6 +29,7 @@
 #include "replay/replay.h"
 #include "search/strategies.h"
 #include "store/database.h"
+#include "store/own_files.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -38,9 +38,6 @@ namespace {
 
 /// Rows that come out of a recording can come out of it again.
 constexpr std::uint64_t kRowsPerCommit = 10000;
-
-/// How every file of SQLite begins.
-constexpr std::string_view kSqlite = "SQLite format 3";
 
 bool is_database(const std::filesystem::path& file) {
   std::error_code ignored;
@@ -52,7 +49,7 @@ bool is_database(const std::filesystem::path& file) {
     throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
                     "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
   }
-  return ByteStream(file).next().starts_with(kSqlite);
+  return ByteStream(file).next().starts_with(kSqliteMagic);
 }
 
 Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "foreign/byte_stream.h"
+#include "store/own_files.h"
 
 namespace tiletune {
 
@@ -241,10 +242,9 @@ class DocumentReader {
 
 void refuse_database(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return;
-  constexpr std::string_view kMagic = "SQLite format 3";
-  std::string start(kMagic.size(), '\0');
+  std::string start(kSqliteMagic.size(), '\0');
   std::ifstream(file, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (start == kMagic)
+  if (start == kSqliteMagic)
     throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
 }
 

@@ -268,14 +268,14 @@ std::uintmax_t most_unpacked(const fs::path& folder) {
 }
 
 void unpack(const fs::path& file, const fs::path& packed, const fs::path& unpacked) {
-  constexpr std::string_view kSqlite = "SQLite format 3";
   const Where where{file.string(), ""};
   const std::uintmax_t most = most_unpacked(unpacked.parent_path());
   const std::unique_ptr<gzFile_s, decltype(&::gzclose)> in(::gzopen(packed.c_str(), "rb"), &::gzclose);
   std::ofstream out(unpacked, std::ios::binary);
   std::vector<char> buffer(std::size_t{1} << 18);
   int read = in ? ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size())) : -1;
-  if (read >= 0 && !std::string_view(buffer.data(), static_cast<std::size_t>(read)).starts_with(kSqlite)) {
+  if (read >= 0 &&
+      !std::string_view(buffer.data(), static_cast<std::size_t>(read)).starts_with(kSqliteMagic)) {
     throw UserError("what is compressed in it is not an SQLite database", where,
                     "'tiletune import FILE --db NEW.db' reads recordings into a database.");
   }

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <string_view>
+
 namespace tiletune {
+
+/// How every file of SQLite begins.
+inline constexpr std::string_view kSqliteMagic = "SQLite format 3";
 
 // SQLite's access to files, cut down to those that are a database's own: <file>, <file>-journal, <file>-wal
 // and <file>-shm. A rollback journal may name a "super-journal" of a transaction over several databases,

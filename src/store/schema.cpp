@@ -97,7 +97,7 @@ std::string trial_table_sql() {
 /// A row is read by its key or together with most others. A baseline is looked for whenever a kernel is
 /// compared with it, among rows that are few. Rows of sweeps are found by what was compiled and by what would
 /// be measured; those that were imported are in neither index.
-const std::string kIndices = R"(
+constexpr const char* kIndices = R"(
 CREATE INDEX IF NOT EXISTS trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
 CREATE INDEX IF NOT EXISTS trial_source ON trial(source_key) WHERE source_key <> '';
 CREATE INDEX IF NOT EXISTS trial_source_hash ON trial("template") WHERE source_hash <> '';
@@ -118,7 +118,7 @@ INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE seen_in_sweep 
 
 /// Drops samples that version 0.1 packed in its own way; databases of 0.2 may hold such rows. Their
 /// statistics stay.
-const std::string kForgetOldSamples = R"(
+constexpr const char* kForgetOldSamples = R"(
 UPDATE trial SET samples_us = NULL WHERE substr(samples_us, 1, 1) IN (x'01', x'02');
 UPDATE trial SET clocks_mhz = NULL WHERE substr(clocks_mhz, 1, 1) IN (x'01', x'02');
 )";
@@ -252,7 +252,7 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
     for (const Column& column : trial_columns()) {
       if (!present.contains(column.name)) database.exec(add_column_sql(column));
     }
-    database.exec(kForgetOldSamples + kIndices + views_sql() + version_sql());
+    database.exec(std::string(kForgetOldSamples) + kIndices + views_sql() + version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),
