@@ -4,7 +4,6 @@
 #include <rapidjson/error/en.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -242,9 +241,7 @@ class DocumentReader {
 
 void refuse_database(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return;
-  std::string start(kSqliteMagic.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (start == kSqliteMagic)
+  if (ByteStream(file).next().starts_with(kSqliteMagic))
     throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
 }
 

@@ -157,6 +157,8 @@ TEST_F(ImportErrors, NumbersThatAreNone) {
 TEST_F(ImportErrors, ADatabase) {
   EXPECT_TRUE(
       carries(refusal(std::string("SQLite format 3\0 and so on", 26)), {"file.json", "'tiletune merge'"}));
+  EXPECT_TRUE(carries(refusal(gzipped(std::string("SQLite format 3\0 and so on", 26))),
+                      {"file.json", "'tiletune merge'"}));
 }
 
 TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
