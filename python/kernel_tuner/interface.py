@@ -19,11 +19,11 @@ from kernel_tuner.source import Source
 from kernel_tuner.util import get_config_string
 
 # Kernel Tuner's optimizers, and the strategy of tiletune that uses the same method, or else the best one.
-OPTIMIZERS = {"dual_annealing": "dual_annealing", "diff_evo": "differential_evolution", "genetic_algorithm": "genetic",
-              "greedy_mls": "local_search", "ordered_greedy_mls": "local_search", "greedy_ils": "local_search",
-              "mls": "local_search", "simulated_annealing": "simulated_annealing", "hybrid_vndx": "vnd_knn",
-              "adaptive_tabu_greywolf": "tabu_grey_wolf", "bayes_opt": "surrogate", "skopt": "surrogate"}
-OTHER_OPTIMIZERS = ("basinhopping", "minimize", "pso", "firefly_algorithm", "pyatf_strategies", "nsga2", "nsga3")
+OPTIMIZERS = {"greedy_mls": "local_search", "ordered_greedy_mls": "local_search", "greedy_ils": "local_search",
+              "mls": "local_search", "bayes_opt": "surrogate", "skopt": "surrogate"}
+OTHER_OPTIMIZERS = ("dual_annealing", "diff_evo", "genetic_algorithm", "simulated_annealing", "hybrid_vndx",
+                    "adaptive_tabu_greywolf", "basinhopping", "minimize", "pso", "firefly_algorithm", "pyatf_strategies", "nsga2",
+                    "nsga3")
 OTHER_OPTIMIZER = "surrogate"
 OPTIMIZERS_DEFAULT_FEVALS = 100
 DEFAULT_FRACTION = 0.1  # of the space, for random_sample

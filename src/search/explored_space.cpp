@@ -42,32 +42,8 @@ std::uint64_t ExploredSpace::untried() {
   return rest_(rest_next_);
 }
 
-std::uint32_t ExploredSpace::other_value(std::size_t parameter, std::uint32_t own) {
-  const auto drawn = static_cast<std::uint32_t>(random_.below(counts_[parameter] - 1));
-  return drawn < own ? drawn : drawn + 1;
-}
-
 std::optional<std::uint64_t> ExploredSpace::neighbour(std::uint64_t index) {
   return Neighbours(*this, index).next();
-}
-
-std::optional<std::uint64_t> ExploredSpace::adjacent(std::uint64_t index) {
-  std::vector<std::uint32_t> positions = space().positions(index);
-  // Two directions of each parameter.
-  const std::uint64_t directions = 2 * varied_.size();
-  const Permutation order(directions, random_.number());
-  for (std::uint64_t i = 0; i < directions; ++i) {
-    const std::uint64_t direction = order(i);
-    const std::size_t parameter = varied_[direction / 2];
-    const std::uint32_t own = positions[parameter];
-    const bool up = direction % 2 == 1;
-    while (up ? positions[parameter] + 1 < counts_[parameter] : positions[parameter] > 0) {
-      up ? ++positions[parameter] : --positions[parameter];
-      if (const std::uint64_t found = space().index_at(positions); found != size_) return found;
-    }
-    positions[parameter] = own;
-  }
-  return std::nullopt;
 }
 
 std::uint64_t ExploredSpace::changed(std::uint64_t index, std::size_t parameters) {
@@ -75,21 +51,10 @@ std::uint64_t ExploredSpace::changed(std::uint64_t index, std::size_t parameters
   std::vector<std::uint32_t> positions = space().positions(index);
   for (std::size_t i = 0; i < parameters; ++i) {
     const std::size_t parameter = varied_[random_.below(varied_.size())];
-    positions[parameter] = other_value(parameter, positions[parameter]);
+    const auto drawn = static_cast<std::uint32_t>(random_.below(counts_[parameter] - 1));
+    positions[parameter] = drawn < positions[parameter] ? drawn : drawn + 1;
   }
-  return repaired(positions);
-}
-
-std::uint64_t ExploredSpace::repaired(std::span<const std::uint32_t> positions) const {
   return space().nearest(std::vector<double>(positions.begin(), positions.end()));
-}
-
-std::vector<std::uint32_t> ExploredSpace::crossed(std::uint64_t first, std::uint64_t second) {
-  std::vector<std::uint32_t> child = space().positions(first);
-  const std::vector<std::uint32_t> other = space().positions(second);
-  for (const std::size_t parameter : varied_)
-    if (random_.chance(0.5)) child[parameter] = other[parameter];
-  return child;
 }
 
 Neighbours::Neighbours(ExploredSpace& explored, std::uint64_t index)

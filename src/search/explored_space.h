@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -52,18 +51,10 @@ class ExploredSpace {
   /// The parameters that have more than one value.
   const std::vector<std::size_t>& varied() const { return varied_; }
   std::uint32_t values_of(std::size_t parameter) const { return counts_[parameter]; }
-  /// A random other value of a parameter, by position.
-  std::uint32_t other_value(std::size_t parameter, std::uint32_t own);
   /// A valid configuration that differs in one parameter; none when there is none.
   std::optional<std::uint64_t> neighbour(std::uint64_t index);
-  /// One that differs in one parameter by one valid value up or down.
-  std::optional<std::uint64_t> adjacent(std::uint64_t index);
   /// A valid configuration near the one that differs in so many random parameters.
   std::uint64_t changed(std::uint64_t index, std::size_t parameters);
-  /// The valid configuration that is near the values at these positions, which need not be valid together.
-  std::uint64_t repaired(std::span<const std::uint32_t> positions) const;
-  /// A child of two configurations: each value is of one of them. Not yet valid.
-  std::vector<std::uint32_t> crossed(std::uint64_t first, std::uint64_t second);
 
  private:
   SearchedSpace searched_;

@@ -17,8 +17,6 @@ class RandomSource {
   /// At least 0, below 1.
   double unit() { return std::ldexp(static_cast<double>(engine_() >> 11U), -53); }
   bool chance(double probability) { return unit() < probability; }
-  /// Draws from Student's t distribution: the fewer degrees of freedom, the more of it is far from 0.
-  double student_t(double degrees) { return std::student_t_distribution<double>(degrees)(engine_); }
 
  private:
   std::mt19937_64 engine_;

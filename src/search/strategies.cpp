@@ -11,8 +11,7 @@
 namespace tiletune {
 
 // Each is defined beside its method.
-MakeStrategy make_exhaustive, make_random, make_local_search, make_genetic, make_differential_evolution,
-    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf, make_surrogate;
+MakeStrategy make_exhaustive, make_random, make_local_search, make_surrogate;
 
 namespace {
 
@@ -26,24 +25,6 @@ constexpr std::array kStrategies{
     StrategyEntry{"local_search",
                   "changes one parameter at a time as long as that is faster, then starts again elsewhere",
                   true, true, false, make_local_search},
-    StrategyEntry{"genetic", "combines the values of two fast configurations and changes some at random",
-                  true, true, false, make_genetic},
-    StrategyEntry{"differential_evolution",
-                  "moves the fastest configuration by differences between others, and combines", true, true,
-                  false, make_differential_evolution},
-    StrategyEntry{"simulated_annealing",
-                  "changes one parameter at a time, and accepts slower ones ever less often", true, true,
-                  false, make_simulated_annealing},
-    StrategyEntry{"dual_annealing",
-                  "annealing with some long jumps at every temperature, and local search from what they find",
-                  true, true, false, make_dual_annealing},
-    StrategyEntry{"vnd_knn",
-                  "changes one or two parameters, and tries what the nearest results predict to be fastest",
-                  true, true, false, make_vnd_knn},
-    StrategyEntry{"tabu_grey_wolf",
-                  "combines the values of the three fastest of a small group with those of the others, and "
-                  "tries nothing twice",
-                  true, true, false, make_tabu_grey_wolf},
     StrategyEntry{"surrogate",
                   "predicts times from those measured (Gaussian process), and tries what may be the fastest",
                   true, true, true, make_surrogate},

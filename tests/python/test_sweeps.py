@@ -76,9 +76,10 @@ class Sweeps(fixture.SandboxTest):
     def test_budgets(self):
         self.assertEqual(len(self.tune(strategy_options={"max_fevals": 2})[0]), 2)
         self.assertEqual(len(self.tune(strategy="random_sample", strategy_options={"fraction": 0.3})[0]), 1)
-        self.assertEqual(len(self.tune(strategy="genetic_algorithm", strategy_options={"max_fevals": 2})[0]), 2)
-        with self.assertWarnsRegex(UserWarning, "firefly_algorithm"):
-            self.assertEqual(len(self.tune(strategy="firefly_algorithm", strategy_options={"max_fevals": 2})[0]), 2)
+        self.assertEqual(len(self.tune(strategy="mls", strategy_options={"max_fevals": 2})[0]), 2)
+        for strategy in ("genetic_algorithm", "firefly_algorithm"):
+            with self.assertWarnsRegex(UserWarning, f"{strategy}.*surrogate"):
+                self.assertEqual(len(self.tune(strategy=strategy, strategy_options={"max_fevals": 2})[0]), 2)
         with self.assertRaisesRegex(ValueError, "'brute'"):
             self.tune(strategy="brute")
 
