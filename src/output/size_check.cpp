@@ -10,11 +10,13 @@
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "output/header.h"
-#include "space/expression.h"
 #include "space/operators.h"
 #include "space/parser.h"
+#include "space/program.h"
 
 namespace tiletune {
+
+using space::SymbolTable;
 
 namespace {
 
@@ -175,7 +177,7 @@ namespace {
 std::optional<Value> value_of(const std::string& expression, const SymbolTable& symbols,
                               const std::vector<Value>& sizes) {
   try {
-    return Expression({expression, Where{}}, symbols).evaluate(sizes);
+    return space::evaluate(space::Program({expression, Where{}}, symbols), sizes);
   } catch (const UserError&) {
     return std::nullopt;
   }

@@ -7,7 +7,7 @@
 
 namespace tiletune {
 
-/// The C++ expression that computes a condition over dimensions (space/expression.h) with the functions of
+/// The C++ expression that computes a condition over dimensions (space/parser.h) with the functions of
 /// best_header.h.in, from an array `n` of their sizes in this order. None for what has none: functions and
 /// operators that the header lacks, names that are not dimensions.
 std::optional<std::string> cpp_condition(const std::string& condition,

@@ -195,10 +195,7 @@ struct Instantiator::Impl {
 };
 
 Instantiator::Instantiator(const TemplateSpec& spec, const Problem& problem)
-    : impl_(std::make_unique<Impl>(spec, problem)) {}
-Instantiator::~Instantiator() = default;
-Instantiator::Instantiator(Instantiator&&) noexcept = default;
-Instantiator& Instantiator::operator=(Instantiator&&) noexcept = default;
+    : impl_(std::make_shared<const Impl>(spec, problem)) {}
 
 Instance Instantiator::instantiate(const Configuration& configuration, int multiprocessors) const {
   std::vector<Scalar> slots = impl_->bind(configuration, multiprocessors);

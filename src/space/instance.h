@@ -292,9 +292,6 @@ class Instantiator {
   /// Throws UserError for expressions that cannot be parsed, and for sizes, flops, bytes and the launches
   /// of the operation's kernels when they cannot be evaluated.
   Instantiator(const TemplateSpec& spec, const Problem& problem);
-  ~Instantiator();
-  Instantiator(Instantiator&&) noexcept;
-  Instantiator& operator=(Instantiator&&) noexcept;
 
   /// For a GPU of so many multiprocessors. Throws UserError for expressions that cannot be evaluated,
   /// negative or zero launch dimensions and values that do not fit an argument's type.
@@ -309,7 +306,7 @@ class Instantiator {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<const Impl> impl_;  ///< copies share it
 };
 
 }  // namespace tiletune

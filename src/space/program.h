@@ -8,13 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "space/expression.h"
 #include "space/operators.h"
 #include "space/parser.h"
 
 namespace tiletune::space {
 
-struct SyntaxNode;
 class Program;
 
 /// The values a program runs on.
@@ -40,6 +38,7 @@ inline constexpr int kMaxStack = 256;
 /// An expression as a flat postfix program: what is tested millions of times while a space is built.
 class Program {
  public:
+  /// Throws UserError, as parse() does.
   Program(const ExprText& text, const SymbolTable& symbols);
 
   /// The operands of the `and` at the top of an expression, in order, or the whole expression: all of them
@@ -87,8 +86,8 @@ class Program {
   std::shared_ptr<const ExprText> text_;
   std::vector<Instruction> instructions_;
   std::vector<Origin> origins_;  ///< of each instruction
-  std::vector<Scalar> constants_;
-  std::vector<std::unique_ptr<const std::string>> strings_;  ///< of constants
+  std::vector<std::unique_ptr<const Value>> literals_;
+  std::vector<Scalar> constants_;  ///< the literals
   std::vector<int> slots_;
 };
 
@@ -100,5 +99,7 @@ Scalar evaluate(const Program& program, const Bindings& bindings);
 /// A number with an integral value counts.
 std::int64_t evaluate_integer(const Program& program, const Bindings& bindings);
 double evaluate_number(const Program& program, const Bindings& bindings);
+/// Runs it with the values of all slots that it uses.
+Value evaluate(const Program& program, std::span<const Value> slots);
 
 }  // namespace tiletune::space

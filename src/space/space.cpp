@@ -122,10 +122,7 @@ struct Space::Impl {
 };
 
 Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard)
-    : impl_(std::make_unique<Impl>(spec, problem, stop, shard)) {}
-Space::~Space() = default;
-Space::Space(Space&&) noexcept = default;
-Space& Space::operator=(Space&&) noexcept = default;
+    : impl_(std::make_shared<const Impl>(spec, problem, stop, shard)) {}
 
 double Space::raw_size() const { return impl_->raw_size; }
 std::uint64_t Space::size() const { return impl_->size; }

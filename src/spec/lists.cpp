@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -284,10 +283,8 @@ class ListReader {
 };
 
 Json cell_json(const std::string& cell, bool is_setting) {
-  std::int64_t number = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [rest, error] = std::from_chars(cell.data(), end, number);
-  return !is_setting && error == std::errc() && rest == end ? Json(number) : Json(cell);
+  const auto number = is_setting ? std::nullopt : parsed_number<std::int64_t>(cell);
+  return number ? Json(*number) : Json(cell);
 }
 
 std::vector<ListedProblem> from_json(const std::string& text, const std::string& file) {

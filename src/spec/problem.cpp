@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -26,13 +25,12 @@ bool is_integer(std::string_view text) {
 
 std::int64_t parse_size(const std::string& text, const std::string& problem, const std::string& dimension,
                         const Where& where) {
-  std::int64_t size = 0;
   if (!is_integer(text) || text.front() == '-') {
     throw UserError(fmt::format("'{}' in the problem '{}' is not a size", text, problem), where,
                     "Write sizes as integers with an x between them: 4096x4096x64.");
   }
-  const std::errc error = std::from_chars(text.data(), text.data() + text.size(), size).ec;
-  if (error == std::errc() && size >= 1 && size <= kLargestSize) return size;
+  const auto size = parsed_number<std::int64_t>(text);
+  if (size && *size >= 1 && *size <= kLargestSize) return *size;
   throw UserError(fmt::format("{} = {} is out of range", dimension, text), where,
                   fmt::format("Use sizes from 1 to {}.", kLargestSize));
 }

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "base/text.h"
 
@@ -127,15 +125,6 @@ std::vector<Value> read_listed_values(const JsonNode& node) {
   return values;
 }
 
-template <typename Number>
-std::optional<Number> whole(const std::string& text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 std::vector<Value> read_values(const JsonNode& node) {
@@ -165,8 +154,8 @@ std::optional<Value> parse_value(const std::string& text, const Parameter& param
     if (text == "true" || text == "True") return true;
     return text == "false" || text == "False" ? std::optional<Value>(false) : std::nullopt;
   }
-  if (const auto integer = whole<std::int64_t>(text)) return *integer;
-  const auto number = whole<double>(text);
+  if (const auto integer = parsed_number<std::int64_t>(text)) return *integer;
+  const auto number = parsed_number<double>(text);
   return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
 }
 
