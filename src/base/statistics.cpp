@@ -74,18 +74,10 @@ Timing summarise(Samples samples) {
 
 namespace {
 
-using Places = std::vector<std::uint32_t>;
-
-/// Places of the values, that of the smallest first.
-Places ascending(std::span<const double> values) {
-  Places places(values.size());
-  std::iota(places.begin(), places.end(), 0U);
-  std::stable_sort(places.begin(), places.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-  return places;
-}
-
 std::vector<double> shared_ranks(std::span<const double> values) {
-  const Places places = ascending(values);
+  std::vector<std::uint32_t> places(values.size());  // of the values, that of the smallest first
+  std::iota(places.begin(), places.end(), 0U);
+  std::ranges::stable_sort(places, {}, [&](std::uint32_t place) { return values[place]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0; first < places.size();) {
     std::size_t last = first;
