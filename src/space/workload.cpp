@@ -46,30 +46,6 @@ constexpr const char* kSizesOfBuffers =
     "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
     "(docs/template.md)";
 
-/// No number of a normal distribution that is made here lies farther from its mean.
-constexpr double kFarthestDeviations = 9;
-
-/// Both ends of what a distribution gives, inclusive.
-TypeRange ends_of(const Workload::Values& values, std::int64_t elements) {
-  const auto last = static_cast<double>(std::max<std::int64_t>(elements - 1, 0));
-  switch (values.distribution) {
-    case Distribution::constant:
-      return {values.a, values.a};
-    case Distribution::iota:
-      return {std::min(values.a, values.a + values.b * last), std::max(values.a, values.a + values.b * last)};
-    case Distribution::permutation:
-      return {0, last};
-    case Distribution::offsets:
-      return {std::min(values.a, 0.0), std::max(values.a, 0.0)};
-    case Distribution::randint:
-      return {values.a, values.b - 1};
-    case Distribution::normal:
-      return {values.a - kFarthestDeviations * values.b, values.a + kFarthestDeviations * values.b};
-    default:
-      return {values.a, values.b};
-  }
-}
-
 bool is_whole(double number) { return std::floor(number) == number; }
 
 void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer) {
@@ -89,7 +65,8 @@ void check_values(const Workload::Values& values, std::int64_t elements, const B
   if (integers && !(is_whole(values.a) && is_whole(values.b)))
     fail(fmt::format("are integers, and {} is not one", is_whole(values.a) ? values.b : values.a),
          "Use // for a division that rounds down.");
-  const TypeRange ends = ends_of(values, elements);
+  const auto last = static_cast<double>(std::max<std::int64_t>(elements - 1, 0));
+  const TypeRange ends = ends_of(distribution, values.a, values.b, last);
   const TypeRange range = range_of(buffer.type);
   constexpr double kMostExact = 0x1p53;
   const double highest = integers ? std::min(range.highest, kMostExact) : range.highest;

@@ -63,11 +63,8 @@ inline constexpr std::array<TypeFacts, 16> kTypeFacts{
 constexpr const TypeFacts& facts_of(ElementType type) { return kTypeFacts[static_cast<std::size_t>(type)]; }
 
 template <>
-inline constexpr auto kSpellings<ElementType> = [] {
-  std::array<Named<ElementType>, kTypeFacts.size()> spellings{};
-  for (std::size_t i = 0; i < spellings.size(); ++i) spellings[i] = {kTypeFacts[i].type, kTypeFacts[i].name};
-  return spellings;
-}();
+inline constexpr auto kSpellings<ElementType> = spellings_of<ElementType>(kTypeFacts, &TypeFacts::type,
+                                                                          &TypeFacts::name);
 
 constexpr std::size_t size_bytes(ElementType type) { return facts_of(type).bytes; }
 constexpr TypeRange range_of(ElementType type) { return facts_of(type).range; }

@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "base/spelling.h"
 #include "base/value.h"
+#include "spec/distribution.h"
 #include "spec/element_type.h"
 #include "spec/measure_policy.h"
 
@@ -57,26 +58,6 @@ enum class BufferRole { in, out, inout };
 template <>
 inline constexpr std::array<Named<BufferRole>, 3> kSpellings<BufferRole>{
     {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
-
-/// What an input holds before the first launch. Every element follows from its index and the seed alone.
-enum class Distribution {
-  uniform,      ///< uniform(a, b): numbers from a to below b
-  normal,       ///< normal(mean, deviation)
-  constant,     ///< constant(value)
-  iota,         ///< iota(first, step): first, first + step, ...
-  randint,      ///< randint(a, b): integers from a to below b
-  permutation,  ///< permutation(): the numbers from 0 to below the number of elements, in random order
-  offsets  ///< offsets(total): from 0 to total, ascending: where rows of random length begin, and the end
-};
-template <>
-inline constexpr std::array<Named<Distribution>, 7> kSpellings<Distribution>{
-    {{Distribution::uniform, "uniform"},
-     {Distribution::normal, "normal"},
-     {Distribution::constant, "constant"},
-     {Distribution::iota, "iota"},
-     {Distribution::randint, "randint"},
-     {Distribution::permutation, "permutation"},
-     {Distribution::offsets, "offsets"}}};
 
 struct BufferValues {
   Distribution distribution = Distribution::uniform;

@@ -184,23 +184,10 @@ std::optional<IntegerRange> integers_of(const Task& task, const Workload::SizedB
     return std::nullopt;
   const Workload::Values values = values_of(buffer);
   const auto last = static_cast<double>(buffer.elements - 1);
-  switch (values.distribution) {
-    case Distribution::randint:
-      return IntegerRange{values.a, values.b - 1};
-    case Distribution::constant:
-      return IntegerRange{values.a, values.a};
-    case Distribution::permutation:
-      return IntegerRange{0, last};
-    case Distribution::iota:
-      return IntegerRange{std::min(values.a, values.a + last * values.b),
-                          std::max(values.a, values.a + last * values.b)};
-    case Distribution::offsets:  // the last one is an end
-      return IntegerRange{0, values.a - 1};
-    case Distribution::uniform:
-    case Distribution::normal:
-      break;
-  }
-  return std::nullopt;
+  if (!facts_of(values.distribution).integers) return std::nullopt;
+  const TypeRange ends = ends_of(values.distribution, values.a, values.b, last);
+  // The last offset is an end.
+  return IntegerRange{ends.lowest, ends.highest - (values.distribution == Distribution::offsets ? 1 : 0)};
 }
 
 /// The buffer that a kernel gets as the parameter of that name, where the source and the manifest agree on
