@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "spec/keys.h"
 #include "spec/operation.h"
 
 namespace tiletune {

@@ -1,5 +1,3 @@
-#include "spec/launches.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "spec/keys.h"
+#include "spec/operation.h"
 
 namespace tiletune {
 
@@ -273,6 +271,15 @@ std::vector<std::pair<std::string, ExprText>> read_repeat(const JsonNode& node) 
   }
   return counts;
 }
+
+template <typename Choice>
+ExprText read_name_of(const JsonNode& node) {
+  ExprText text = read_expression(node);
+  if (from_name<Choice>(text.text)) text.text = "'" + text.text + "'";
+  return text;
+}
+template ExprText read_name_of<Swizzle>(const JsonNode& node);
+template ExprText read_name_of<Promotion>(const JsonNode& node);
 
 ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scope) {
   const std::string expected = "a compute capability such as \"7.0\"";

@@ -10,8 +10,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/choices.h"
-#include "spec/keys.h"
-#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/paths.h"
 

@@ -6,8 +6,6 @@
 #include "base/file.h"
 #include "base/identifier.h"
 #include "base/text.h"
-#include "spec/keys.h"
-#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
