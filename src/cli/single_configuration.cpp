@@ -18,10 +18,10 @@
 #include "rank/parameters.h"
 #include "rank/ranking.h"
 #include "space/space.h"
-#include "spec/choices.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
+#include "spec/problem.h"
 #include "spec/values.h"
 #include "tune/row.h"
 

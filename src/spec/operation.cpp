@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spec/choices.h"
 #include "spec/load.h"
 #include "spec/paths.h"
+#include "spec/problem.h"
 
 namespace tiletune {
 

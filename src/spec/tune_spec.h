@@ -354,7 +354,9 @@ struct TuneSpec {
   bool allow_outside_paths = false;  ///< includes may leave the folders of config and templates too
 };
 
-/// A parameter's values; see spec/values.h.
+/// A parameter's values: a list, or a text of lists and ranges, "[1, 2] + range(4, 65, 4)", where ranges are
+/// as Python's. Throws UserError when there are none or too many, when two are equal (1 and 1.0 are), when
+/// they are not all booleans, all numbers or all strings, or when a string is longer than kLongestName.
 std::vector<Value> read_values(const JsonNode& node);
 
 /// The keys of every other object in configs, manifests and operations, as those of launches are listed.
