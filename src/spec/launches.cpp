@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/operation.h"
 
@@ -15,16 +16,6 @@ namespace tiletune {
 namespace {
 
 constexpr std::array kStepKinds{"copy", "barrier", "collective"};
-
-std::string read_known_name(const JsonNode& node, const std::vector<Buffer>& buffers,
-                            const std::vector<WorkspaceArray>& workspace) {
-  std::string name = read_identifier(node);
-  std::vector<std::string> known = names_of(buffers, &Buffer::name);
-  for (const WorkspaceArray& array : workspace) known.push_back(array.name);
-  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
-             "Pass a buffer of the operation or a workspace.");
-  return name;
-}
 
 /// The type of an element of a buffer or workspace that is there.
 ElementType type_of(const std::string& name, const Memory& memory) {
@@ -222,26 +213,20 @@ void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNam
 
 /// "7.0": one or two digits, a dot, a digit.
 bool is_version(const std::string& text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const std::size_t dot = text.find('.');
   const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
-  return has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
-         is_digit(text.back());
-}
-
-/// The name of a buffer that is an input alone.
-std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
-  std::string name = read_known_name(node, buffers, {});
-  const auto buffer = std::ranges::find(buffers, name, &Buffer::name);
-  if (buffer->role == BufferRole::in) return name;
-  throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
-                  "Constant memory holds inputs: name a buffer with the role \"in\".");
+  return has_form && std::ranges::all_of(text.substr(0, dot), is_digit) && is_digit(text.back());
 }
 
 }  // namespace
 
 std::string read_memory_name(const JsonNode& node, const Memory& memory) {
-  return read_known_name(node, memory.operation.buffers, memory.workspace);
+  std::string name = read_identifier(node);
+  std::vector<std::string> known = names_of(memory.operation.buffers, &Buffer::name);
+  for (const WorkspaceArray& array : memory.workspace) known.push_back(array.name);
+  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
+             "Pass a buffer of the operation or a workspace.");
+  return name;
 }
 
 std::string read_written_name(const JsonNode& node, const Memory& memory) {
@@ -339,7 +324,11 @@ void read_constants(ObjectReader& reader, TemplateSpec& spec) {
   if (!node) return;
   for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
     check_qualified_name(symbol, buffer.where);
-    spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
+    const std::string name = read_memory_name(buffer, {spec.operation, {}});
+    if (std::ranges::find(spec.operation.buffers, name, &Buffer::name)->role != BufferRole::in)
+      throw UserError(fmt::format("the buffer '{}' is not an input alone", name), buffer.where,
+                      "Constant memory holds inputs: name a buffer with the role \"in\".");
+    spec.constants.push_back({symbol, name, buffer.where});
   }
 }
 
