@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "base/folder.h"
@@ -36,31 +37,26 @@ class HeaderText {
 
   NpyHeader read() {
     NpyHeader header;
-    bool has_type = false;
-    bool has_order = false;
-    bool has_shape = false;
+    std::set<std::string> found;
     expect('{');
     while (!take('}')) {
       const std::string key = text();
       expect(':');
-      if (key == "descr") {
+      if (key == "descr")
         header.type = text();
-        has_type = true;
-      } else if (key == "fortran_order") {
+      else if (key == "fortran_order")
         header.is_column_major = truth();
-        has_order = true;
-      } else if (key == "shape") {
+      else if (key == "shape")
         header.shape = shape();
-        has_shape = true;
-      } else {
+      else
         refuse(fmt::format("its header has an unknown key '{}'", printable(key)));
-      }
+      found.insert(key);
       if (!take(',')) {
         expect('}');
         break;
       }
     }
-    if (!has_type || !has_order || !has_shape) refuse("its header lacks descr, fortran_order or shape");
+    if (found.size() < 3) refuse("its header lacks descr, fortran_order or shape");
     return header;
   }
 

@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const Kind& kind, const std::vector<fs::path>&
       if (fs::exists(entry.path() / kind.file, error)) names.push_back(entry.path().filename().string());
     }
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
@@ -64,18 +64,6 @@ Folder find(const Kind& kind, const std::string& name, const std::vector<fs::pat
                               suggestion(name, names_of(kind, folders))));
 }
 
-}  // namespace
-
-fs::path folder_of(const fs::path& file) {
-  std::error_code error;
-  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
-  if (!error) return canonical;
-  throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
-                  "Check its permissions and symbolic links.");
-}
-
-namespace {
-
 /// Whether or not anything lies there. `remedy` is for what lies outside.
 fs::path resolve(const FileName& file, const std::string& text, const char* remedy) {
   std::error_code error;
@@ -90,6 +78,14 @@ fs::path resolve(const FileName& file, const std::string& text, const char* reme
 }
 
 }  // namespace
+
+fs::path folder_of(const fs::path& file) {
+  std::error_code error;
+  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
+  if (!error) return canonical;
+  throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
+                  "Check its permissions and symbolic links.");
+}
 
 fs::path resolve_folder(const JsonNode& node, const fs::path& folder, bool allow_outside) {
   const std::string text = read_string(node, "a folder's path");

@@ -21,35 +21,19 @@ ValueKey key_of(const Value& value) {
   return std::get<bool>(value);
 }
 
-const char* plural(const ValueKey& key) {
-  static constexpr const char* kPlurals[] = {"booleans", "numbers", "strings"};
-  return kPlurals[key.index()];
-}
-
 void check_type(const Value& value, const Value& first, const Where& where) {
-  if (key_of(value).index() == key_of(first).index()) return;
-  throw UserError(fmt::format("found {} among {}", type_name(value), plural(key_of(first))), where,
+  static constexpr const char* kPlurals[] = {"booleans", "numbers", "strings"};
+  const std::size_t kind = key_of(first).index();
+  if (key_of(value).index() == kind) return;
+  throw UserError(fmt::format("found {} among {}", type_name(value), kPlurals[kind]), where,
                   "Make the values of a parameter all booleans, all numbers or all strings.");
-}
-
-/// A configuration's options, macros and template arguments repeat its values.
-void check_length(const Value& value, const Where& where) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr || text->size() <= kLongestName) return;
-  throw UserError(fmt::format("a string of {} characters, expected at most {}", text->size(), kLongestName),
-                  where, "Shorten it.");
 }
 
 std::string listed(const std::vector<Value>& values) {
   constexpr std::size_t kMostShown = 12;
   std::vector<std::string> texts;
-  for (const Value& value : values) {
-    if (texts.size() == kMostShown) {
-      texts.emplace_back("...");
-      break;
-    }
-    texts.push_back(to_text(value));
-  }
+  for (std::size_t i = 0; i < std::min(values.size(), kMostShown); ++i) texts.push_back(to_text(values[i]));
+  if (values.size() > kMostShown) texts.emplace_back("...");
   return join(texts, ", ");
 }
 
@@ -114,7 +98,11 @@ std::vector<Value> read_listed_values(const JsonNode& node) {
   std::map<ValueKey, std::size_t> places;
   for (const JsonNode& element : nodes) {
     const Value value = read_value(element, "a value");
-    check_length(value, element.where);
+    // A configuration's options, macros and template arguments repeat its values.
+    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && text->size() > kLongestName)
+      throw UserError(
+          fmt::format("a string of {} characters, expected at most {}", text->size(), kLongestName),
+          element.where, "Shorten it.");
     if (!values.empty()) check_type(value, values.front(), element.where);
     const auto [first, is_new] = places.try_emplace(key_of(value), values.size());
     if (!is_new) {
