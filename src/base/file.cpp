@@ -303,13 +303,6 @@ class Watcher {
   std::vector<std::set<std::string>> keys_;
 };
 
-/// The library's text after its own "[json.exception...] parse error at line 1, column 2: " prefix.
-std::string short_message(const std::string& what) {
-  const std::size_t column = what.find("column ");
-  const std::size_t colon = column == std::string::npos ? column : what.find(": ", column);
-  return colon == std::string::npos ? what : what.substr(colon + 2);
-}
-
 }  // namespace
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name) {
@@ -320,7 +313,11 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
     return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher), kThrows, kWithComments);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    throw UserError("not valid JSON: " + short_message(error.what()),
+    // The library's text has a prefix: "[json.exception...] parse error at line 1, column 2: ".
+    const std::string what = error.what();
+    const std::size_t column = what.find("column ");
+    const std::size_t colon = column == std::string::npos ? column : what.find(": ", column);
+    throw UserError("not valid JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
                     Where{file_name, line_and_column(text, offset)},
                     "Correct the syntax there or just before it.");
   } catch (const nlohmann::json::out_of_range& error) {

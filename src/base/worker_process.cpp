@@ -155,23 +155,16 @@ std::vector<pid_t>& stragglers() {
   return pids;
 }
 
-void reap_stragglers() {
-  std::erase_if(stragglers(), [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
-bool wait_until_writable(int fd, std::chrono::milliseconds patience) {
-  pollfd descriptor{fd, POLLOUT, 0};
-  return TEMP_FAILURE_RETRY(::poll(&descriptor, 1, static_cast<int>(patience.count()))) > 0;
-}
-
 /// False when the other end is gone, or has read nothing for as long as `patience` although the channel is
 /// full.
 bool send_all(int fd, std::string_view bytes, std::chrono::milliseconds patience) {
+  pollfd writable{fd, POLLOUT, 0};
   while (!bytes.empty()) {
     const ssize_t n = TEMP_FAILURE_RETRY(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     if (n >= 0)
       bytes.remove_prefix(static_cast<std::size_t>(n));
-    else if ((errno != EAGAIN && errno != EWOULDBLOCK) || !wait_until_writable(fd, patience))
+    else if ((errno != EAGAIN && errno != EWOULDBLOCK) ||
+             TEMP_FAILURE_RETRY(::poll(&writable, 1, static_cast<int>(patience.count()))) <= 0)
       return false;
   }
   return true;
@@ -282,7 +275,7 @@ std::string WorkerProcess::take_printed() {
 
 void WorkerProcess::kill() {
   channel_ = Descriptor();
-  reap_stragglers();
+  std::erase_if(stragglers(), [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   constexpr auto kPatience = std::chrono::seconds(2);

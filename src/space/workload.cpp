@@ -26,15 +26,6 @@ std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t element
   return rows;
 }
 
-/// Stands in where a manifest of version 0.1 does not state how many terms an output adds up.
-double flops_per_output(const Workload& workload) {
-  double outputs = 0;
-  for (const auto& buffer : workload.buffers) {
-    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
-  }
-  return workload.flops / std::max(outputs, 1.0);
-}
-
 /// With a read_when that is false, an inout buffer is an output.
 BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bindings) {
   if (buffer.read_when.text.empty()) return buffer.role;
@@ -45,8 +36,6 @@ BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bin
 constexpr const char* kSizesOfBuffers =
     "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
     "(docs/template.md)";
-
-bool is_whole(double number) { return std::floor(number) == number; }
 
 void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer) {
   const auto fail = [&](const std::string& what, const std::string& remedy) {
@@ -61,6 +50,7 @@ void check_values(const Workload::Values& values, std::int64_t elements, const B
     fail(fmt::format("ascend from 0 to {}", values.a), "Give a total of 0 or more.");
   if (distribution == Distribution::normal && values.b < 0)
     fail(fmt::format("have the standard deviation {}", values.b), "Give one of 0 or more.");
+  const auto is_whole = [](double number) { return std::floor(number) == number; };
   const bool integers = distribution == Distribution::randint || !is_floating(buffer.type);
   if (integers && !(is_whole(values.a) && is_whole(values.b)))
     fail(fmt::format("are integers, and {} is not one", is_whole(values.a) ? values.b : values.a),
@@ -202,8 +192,12 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
     check_division(workload.buffers[i], operation.buffers[i], workload.gpus);
   workload.flops = amount(operation.flops, scope, bindings);
   workload.bytes = amount(operation.bytes, scope, bindings);
+  double outputs = 0;
+  for (const auto& buffer : workload.buffers)
+    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
+  // A manifest of version 0.1 does not state how many terms an output adds up.
   workload.accumulation = operation.accumulation.text.empty()
-                              ? flops_per_output(workload) / 2
+                              ? workload.flops / std::max(outputs, 1.0) / 2
                               : amount(operation.accumulation, scope, bindings);
   workload.tolerance = operation.tolerance;
   add_files(operation, problem, workload);

@@ -25,12 +25,6 @@ ElementType type_of(const std::string& name, const Memory& memory) {
   return std::ranges::find(memory.workspace, name, &WorkspaceArray::name)->type;
 }
 
-void check_has_peers(const Operation& operation, const Where& where) {
-  if (!operation.gpus.text.empty()) return;
-  throw UserError(fmt::format("the operation {} runs on one GPU, which has no peers", operation.name), where,
-                  R"(Pass {"buffer": name}, or give the operation "gpus".)");
-}
-
 /// `count` expressions.
 std::vector<ExprText> read_sizes(const JsonNode& node, std::size_t count, const char* each) {
   std::vector<ExprText> sizes;
@@ -98,7 +92,10 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
     read_scalar(name, reader, memory.operation, scope, argument);
   else
     argument.name = read_memory_name(name, memory);
-  if (argument.kind == Argument::Kind::peers) check_has_peers(memory.operation, name.where);
+  if (argument.kind == Argument::Kind::peers && memory.operation.gpus.text.empty())
+    throw UserError(
+        fmt::format("the operation {} runs on one GPU, which has no peers", memory.operation.name),
+        name.where, R"(Pass {"buffer": name}, or give the operation "gpus".)");
   if (is_map) argument.tensor_map = read_tensor_map(reader, type_of(argument.name, memory), name.where);
   reader.finish(is_map ? "A tensor map has the type of its buffer."
                        : "A buffer has the type that the operation gives it.");
@@ -141,13 +138,6 @@ StepSpec read_barrier(const JsonNode& node) {
   reader.read(keys::kBarrier, step);
   reader.finish();
   return step;
-}
-
-/// Whether an entry of "launches" is a copy, a barrier or a collective operation.
-bool is_step(const JsonNode& node) {
-  const auto& json = node.json.get();
-  return json.is_object() &&
-         std::ranges::any_of(kStepKinds, [&](const char* kind) { return json.contains(kind); });
 }
 
 StepSpec read_step(const JsonNode& node, const Memory& memory) {
@@ -202,7 +192,8 @@ void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNam
                       fmt::format("Move '{}' into each of the launches.", key));
   }
   for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
-    if (is_step(node))
+    const auto is_stated = [&](const char* kind) { return node.json.get().contains(kind); };
+    if (std::ranges::any_of(kStepKinds, is_stated))
       spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
     else
       add_launch(read_listed_launch(node, spec, scope), node.where, spec);

@@ -270,11 +270,6 @@ class ListReader {
   std::vector<ListedRows> rows_;
 };
 
-Json cell_json(const std::string& cell, bool is_setting) {
-  const auto number = is_setting ? std::nullopt : parsed_number<std::int64_t>(cell);
-  return number ? Json(*number) : Json(cell);
-}
-
 std::vector<ListedProblem> from_json(const std::string& text, const std::string& file) {
   const Json json = parse_json(text, file);
   std::vector<ListedProblem> problems;
@@ -300,8 +295,10 @@ std::vector<ListedProblem> from_csv(const std::string& text, const std::string& 
                       "Split the file, or list each problem once.");
     Json problem = Json::object();
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].empty()) continue;
       const bool is_setting = is_among(header[i], settings);
-      if (!cells[i].empty()) problem[header[i]] = cell_json(cells[i], is_setting);
+      const auto number = is_setting ? std::nullopt : parsed_number<std::int64_t>(cells[i]);
+      problem[header[i]] = number ? Json(*number) : Json(cells[i]);
     }
     problems.push_back({std::move(problem), lines.place()});
   }

@@ -129,12 +129,6 @@ bool holds(const NpyHeader& header, ElementType type) {
                     header.type == fmt::format("<V{}", size_bytes(type)));
 }
 
-std::string shape_text(const NpyHeader& header) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : header.shape) sizes.push_back(std::to_string(size));
-  return sizes.empty() ? "of a single number" : "of the shape " + join(sizes, " x ");
-}
-
 FileVersion version_of(const struct stat& status) {
   constexpr std::int64_t kNanosecondsPerSecond = 1000000000;
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
@@ -225,7 +219,10 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
     if (header.is_column_major && header.shape.size() > 1)
       fail("it is stored by columns", "Save numpy.ascontiguousarray() of it.");
     if (header.elements() != elements) {
-      fail(fmt::format("it is {}, and {} elements are needed", shape_text(header), elements),
+      const std::string shape = header.shape.empty()
+                                    ? "a single number"
+                                    : fmt::format("the shape {}", fmt::join(header.shape, " x "));
+      fail(fmt::format("it is of {}, and {} elements are needed", shape, elements),
            "Save as many as the buffer has for this problem.");
     }
     const std::uint64_t needed = header.offset + static_cast<std::uint64_t>(elements) * size_bytes(*type);

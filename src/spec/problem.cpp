@@ -246,10 +246,6 @@ namespace {
 /// Texts by name, of which some may be missing.
 using Combination = std::vector<std::pair<std::string, JsonNode>>;
 
-std::vector<JsonNode> one_or_more(const JsonNode& node) {
-  return node.json.get().is_array() ? read_list(node, "texts") : std::vector{node};
-}
-
 void check_count(std::size_t count, const Where& where) {
   if (count <= kMostParts) return;
   throw UserError(fmt::format("more than {} combinations", kMostParts), where, "Name fewer.");
@@ -260,7 +256,7 @@ std::vector<Combination> combinations_of(const JsonNode& object) {
   std::vector<Combination> combinations{{}};
   for (const auto& [name, node] : read_members(object, "an object of texts or of lists of texts")) {
     std::vector<Combination> longer;
-    const auto values = one_or_more(node);
+    const auto values = node.json.get().is_array() ? read_list(node, "texts") : std::vector{node};
     check_count(combinations.size() * values.size(), node.where);
     for (const Combination& combination : combinations) {
       for (const JsonNode& value : values) {
