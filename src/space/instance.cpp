@@ -9,7 +9,6 @@
 #include "space/operators.h"
 #include "space/option_text.h"
 #include "space/scope.h"
-#include "space/size_conditions.h"
 #include "space/template_programs.h"
 
 namespace tiletune {

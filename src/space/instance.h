@@ -191,7 +191,7 @@ struct Instance {
   std::vector<SizedWorkspace> workspace;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
   std::optional<ComputeCapability> max_compute_capability;  ///< none: any
-  /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
+  /// What must hold of other sizes to launch this kernel for them; see space/template_programs.h.
   std::vector<std::optional<std::string>> size_conditions;
   std::vector<TileCount> tiles;  ///< by launch
 };

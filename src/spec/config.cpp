@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spec/lists.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"

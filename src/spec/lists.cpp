@@ -1,5 +1,3 @@
-#include "spec/lists.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/paths.h"
+#include "spec/problem.h"
 #include "spec/values.h"
 
 namespace tiletune {
