@@ -81,13 +81,9 @@ Ruleset all_that_is_known(int version) {
   throw std::runtime_error(fmt::format("cannot be confined: {}: {}", what, std::strerror(errno)));
 }
 
-bool is_folder(int descriptor) {
-  struct stat status {};
-  return ::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 void allow(const Descriptor& ruleset, int descriptor, std::uint64_t rights) {
-  if (!is_folder(descriptor)) rights &= ~kReadFolder;
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISDIR(status.st_mode)) rights &= ~kReadFolder;
   landlock_path_beneath_attr rule{};
   rule.allowed_access = rights;
   rule.parent_fd = descriptor;

@@ -199,7 +199,12 @@ class Walk {
 
  private:
   void descend(std::size_t depth) {
-    if (depth == levels_.size()) return add_row();
+    if (depth == levels_.size()) {
+      if (rows_.size() == limits_.rows)
+        refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
+                    "Add constraints, or list fewer values of these parameters.");
+      return rows_.push_back(row_);
+    }
     Level& level = levels_[depth];
     steps_ += level.values.size();
     if (steps_ > limits_.steps) {
@@ -239,14 +244,6 @@ class Walk {
       }
     }
     return true;
-  }
-
-  void add_row() {
-    if (rows_.size() == limits_.rows) {
-      refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
-                  "Add constraints, or list fewer values of these parameters.");
-    }
-    rows_.push_back(row_);
   }
 
   const Scope& scope_;

@@ -160,10 +160,9 @@ struct Instantiator::Impl {
     const std::string expression = kernel_expression(launch, bindings);
     const Dim3 grid = launch.grid.evaluate(bindings);
     const Dim3 block = launch.block.evaluate(bindings);
-    const std::int64_t shared = evaluate_integer(launch.dynamic_shared_bytes, bindings);
-    if (shared < 0)
-      launch.dynamic_shared_bytes.raise_result(integer_scalar(shared), "a number of bytes",
-                                               "exclude such configurations by a constraint", bindings);
+    const std::int64_t shared =
+        evaluate_within(launch.dynamic_shared_bytes, bindings, 0, kAnyInteger, "a number of bytes",
+                        "exclude such configurations by a constraint");
     return {expression,
             grid,
             block,

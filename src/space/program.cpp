@@ -384,6 +384,13 @@ std::int64_t evaluate_integer(const Program& program, const Bindings& bindings) 
   return static_cast<std::int64_t>(result.number);
 }
 
+std::int64_t evaluate_within(const Program& program, const Bindings& bindings, std::int64_t least,
+                             std::int64_t most, const std::string& wanted, const std::string& remedy) {
+  const std::int64_t value = evaluate_integer(program, bindings);
+  if (value < least || value > most) program.raise_result(integer_scalar(value), wanted, remedy, bindings);
+  return value;
+}
+
 double evaluate_number(const Program& program, const Bindings& bindings) {
   const Scalar result = evaluate(program, bindings);
   if (!result.is_numeric()) program.raise_result(result, "a number", "", bindings);

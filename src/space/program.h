@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,6 +100,10 @@ Scalar evaluate(const Program& program, const Bindings& bindings);
 /// A number with an integral value counts.
 std::int64_t evaluate_integer(const Program& program, const Bindings& bindings);
 double evaluate_number(const Program& program, const Bindings& bindings);
+/// An integer from `least` to `most`; `wanted` and `remedy` are for what is none.
+std::int64_t evaluate_within(const Program& program, const Bindings& bindings, std::int64_t least,
+                             std::int64_t most, const std::string& wanted, const std::string& remedy);
+inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 /// Runs it with the values of all slots that it uses.
 Value evaluate(const Program& program, std::span<const Value> slots);
 

@@ -3,21 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace tiletune::space {
 namespace {
 
 /// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
-
-std::int64_t dimension(const Program& program, const std::string& unit, const Bindings& bindings) {
-  const std::int64_t size = evaluate_integer(program, bindings);
-  if (size <= 0)
-    program.raise_result(integer_scalar(size), "a positive number of " + unit,
-                         "exclude such configurations by a constraint", bindings);
-  return size;
-}
 
 Value argument_value(ElementType type, const Program& program, const Bindings& bindings) {
   const std::string wanted = fmt::format("a value of type {}", name(type));
@@ -37,22 +28,11 @@ Value argument_value(ElementType type, const Program& program, const Bindings& b
 
 std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Bindings& bindings) {
   std::vector<std::int64_t> values;
-  for (const Program& program : programs) {
-    values.push_back(evaluate_integer(program, bindings));
-    if (values.back() <= 0)
-      program.raise_result(integer_scalar(values.back()), "a positive number of elements",
-                           "exclude such configurations by a constraint, or the argument by its \"when\"",
-                           bindings);
-  }
+  for (const Program& program : programs)
+    values.push_back(
+        evaluate_within(program, bindings, 1, kAnyInteger, "a positive number of elements",
+                        "exclude such configurations by a constraint, or the argument by its \"when\""));
   return values;
-}
-
-std::int64_t offset_of(const Program& program, const Bindings& bindings) {
-  const std::int64_t value = evaluate_integer(program, bindings);
-  if (value < 0)
-    program.raise_result(integer_scalar(value), "0 or a positive number of elements",
-                         "a tensor map cannot begin before its buffer", bindings);
-  return value;
 }
 
 template <typename Choice>
@@ -80,11 +60,8 @@ std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& s
 }
 
 std::int64_t evaluate_elements(const Program& program, const Bindings& bindings) {
-  const std::int64_t elements = evaluate_integer(program, bindings);
-  if (elements < 0 || elements > kMostElements)
-    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
-                         "correct the expression or the problem's size", bindings);
-  return elements;
+  return evaluate_within(program, bindings, 0, kMostElements, "a number of elements from 0 to 2^56",
+                         "correct the expression or the problem's size");
 }
 
 ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolTable& symbols,
@@ -94,8 +71,11 @@ ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolT
 }
 
 Dim3 ShapePrograms::evaluate(const Bindings& bindings) const {
-  const Dim3 shape{dimension(programs_[0], unit_, bindings), dimension(programs_[1], unit_, bindings),
-                   dimension(programs_[2], unit_, bindings)};
+  const auto dimension = [&](const Program& program) {
+    return evaluate_within(program, bindings, 1, kAnyInteger, "a positive number of " + unit_,
+                           "exclude such configurations by a constraint");
+  };
+  const Dim3 shape{dimension(programs_[0]), dimension(programs_[1]), dimension(programs_[2])};
   std::int64_t count = 0;
   if (__builtin_mul_overflow(shape.x, shape.y, &count) || __builtin_mul_overflow(count, shape.z, &count))
     throw UserError(fmt::format("{} x {} x {} {} do not fit in 64 bits", shape.x, shape.y, shape.z, unit_),
@@ -145,7 +125,9 @@ std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Bindings& bindin
       sizes(box_, bindings),
       choice_of<Swizzle>(swizzle_, "a swizzle", "use one of none, 32B, 64B, 128B", bindings),
       choice_of<Promotion>(promotion_, "a promotion", "use one of none, 64B, 128B, 256B", bindings),
-      offset_ ? offset_of(*offset_, bindings) : 0};
+      offset_ ? evaluate_within(*offset_, bindings, 0, kAnyInteger, "0 or a positive number of elements",
+                                "a tensor map cannot begin before its buffer")
+              : 0};
 }
 
 WorkspacePrograms::WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols) {
@@ -169,15 +151,6 @@ constexpr std::int64_t kMostCopies = 4096;
 
 std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
   return program ? evaluate_elements(*program, bindings) : 0;
-}
-
-/// How often a copy is repeated.
-std::int64_t evaluate_count(const Program& program, const Bindings& bindings) {
-  const std::int64_t count = evaluate_integer(program, bindings);
-  if (count < 0 || count > kMostCopies)
-    program.raise_result(integer_scalar(count), fmt::format("a number from 0 to {}", kMostCopies),
-                         "repeat fewer, larger copies, or leave the step out with \"when\"", bindings);
-  return count;
 }
 
 /// Whether a step stays within the arrays of a GPU.
@@ -289,7 +262,9 @@ void StepPrograms::add_copies(const CopyPrograms& programs, const Bindings& oute
   const auto repeat = [&](const auto& self, std::size_t depth, std::int64_t gpu) -> void {
     if (depth == programs.repeat.size()) return add(gpu);
     const auto& [slot, last] = programs.repeat[depth];
-    const std::int64_t count = evaluate_count(last, bindings);
+    const std::int64_t count =
+        evaluate_within(last, bindings, 0, kMostCopies, fmt::format("a number from 0 to {}", kMostCopies),
+                        "repeat fewer, larger copies, or leave the step out with \"when\"");
     for (std::int64_t i = 1; i <= count; ++i) {
       if (++repetitions > kMostCopies)
         throw UserError(fmt::format("the step is repeated more than {} times by all GPUs", kMostCopies),

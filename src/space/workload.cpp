@@ -113,12 +113,9 @@ void add_files(const Operation& operation, const Problem& problem, Workload& wor
 
 int gpus_of(const Operation& operation, const Scope& scope, const Bindings& bindings) {
   if (operation.gpus.text.empty()) return 1;
-  const Program program(operation.gpus, scope.constants());
-  const std::int64_t gpus = evaluate_integer(program, bindings);
-  if (gpus < 2 || gpus > Workload::kMostGpus)
-    program.raise_result(integer_scalar(gpus), fmt::format("from 2 to {} GPUs", Workload::kMostGpus),
-                         "choose another problem", bindings);
-  return static_cast<int>(gpus);
+  return static_cast<int>(
+      evaluate_within(Program(operation.gpus, scope.constants()), bindings, 2, Workload::kMostGpus,
+                      fmt::format("from 2 to {} GPUs", Workload::kMostGpus), "choose another problem"));
 }
 
 /// Every GPU has as much as every other.
