@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "foreign/import.h"
-#include "foreign/row.h"
 #include "output/display.h"
 #include "output/export.h"
 #include "output/progress.h"

@@ -1,5 +1,3 @@
-#include "foreign/python_list.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "base/identifier.h"
+#include "foreign/t1.h"
 #include "space/expression.h"
 #include "spec/values.h"
 

@@ -1,14 +1,18 @@
-#include "foreign/row.h"
+#include "foreign/format.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
 #include "base/text.h"
-#include "foreign/units.h"
 #include "spec/problem.h"
 
 namespace tiletune {
@@ -59,12 +63,43 @@ void check_problem(const std::string& problem, const Where& where) {
 /// the nearest double.
 bool holds_lost_number(const JsonValue& value) {
   if (value.IsArray()) return std::any_of(value.Begin(), value.End(), holds_lost_number);
-  if (value.IsObject()) {
+  if (value.IsObject())
     return std::any_of(value.MemberBegin(), value.MemberEnd(),
                        [](const auto& member) { return holds_lost_number(member.value); });
-  }
   constexpr double kBeyondIntegers = 9223372036854775808.0;
   return value.IsNumber() && !value.IsInt64() && !(std::abs(value.GetDouble()) < kBeyondIntegers);
+}
+
+struct Unit {
+  std::string_view name;
+  double microseconds;
+};
+constexpr std::array kUnits{Unit{"ms", 1e3},  Unit{"millisecond", 1e3}, Unit{"milisecond", 1e3},
+                            Unit{"us", 1},    Unit{"microsecond", 1},   Unit{"\xC2\xB5s", 1},
+                            Unit{"ns", 1e-3}, Unit{"nanosecond", 1e-3}, Unit{"s", 1e6},
+                            Unit{"sec", 1e6}, Unit{"second", 1e6}};
+
+/// The number that so many digits make; -1 where there are none.
+int digits(std::string_view text, std::size_t at, std::size_t count) {
+  if (text.size() < at + count) return -1;
+  int number = 0;
+  for (const char c : text.substr(at, count)) {
+    if (c < '0' || c > '9') return -1;
+    number = 10 * number + (c - '0');
+  }
+  return number;
+}
+
+/// "+02:00", "-0530", "Z" or nothing.
+std::optional<std::chrono::minutes> offset_of(std::string_view text) {
+  if (text.empty() || text == "Z" || text == "z") return std::chrono::minutes(0);
+  const std::size_t end_of_hours = text.size() > 3 && text[3] == ':' ? 4 : 3;
+  const int hours = digits(text, 1, 2);
+  const int minutes = text.size() == end_of_hours ? 0 : digits(text, end_of_hours, 2);
+  if ((text[0] != '-' && text[0] != '+') || hours < 0 || hours > 23 || minutes < 0 || minutes > 59 ||
+      text.size() > end_of_hours + 2)
+    return std::nullopt;
+  return std::chrono::minutes((text[0] == '-' ? -1 : 1) * (hours * 60 + minutes));
 }
 
 }  // namespace
@@ -110,22 +145,27 @@ std::string problem_text(const JsonValue* problem_size) {
   return sizes;
 }
 
-bool is_sizes(const std::string& problem) { return written_sizes(problem).has_value(); }
-
-void add_parameter(std::string_view name, const JsonValue& value, const Where& where,
-                   std::string& parameters) {
-  if (holds_lost_number(value)) {
-    throw UserError(
-        fmt::format("the parameter '{}' holds a number beyond 2^63, NaN or Infinity, where two values "
-                    "would become one",
-                    name),
-        where, "Write it as a string.");
+void set_parameters(std::span<const std::pair<std::string_view, const JsonValue*>> parameters,
+                    const Where& where, Trial& trial) {
+  std::string& text = trial.parameters;
+  text = "{";
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, value] = parameters[i];
+    const auto is_same = [name = name](const auto& other) { return other.first == name; };
+    if (std::ranges::any_of(parameters.first(i), is_same)) throw named_twice(name, where);
+    if (holds_lost_number(*value))
+      throw UserError(
+          fmt::format("the parameter '{}' holds a number beyond 2^63, NaN or Infinity, where two values "
+                      "would become one",
+                      name),
+          where, "Write it as a string.");
+    if (i > 0) text += ',';
+    text += to_json_text(
+        JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
+    text += ':';
+    text += to_json_text(*value);
   }
-  if (parameters.size() > 1) parameters += ',';
-  parameters += to_json_text(
-      JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
-  parameters += ':';
-  parameters += to_json_text(value);
+  text += '}';
 }
 
 UserError named_twice(std::string_view name, const Where& where) {
@@ -135,11 +175,10 @@ UserError named_twice(std::string_view name, const Where& where) {
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {
   const std::string_view said = trim(in_file);
   const std::string_view given = facts.time_unit;
-  if (said.empty() && given.empty()) {
+  if (said.empty() && given.empty())
     throw UserError("does not say the unit of its times", where,
                     facts.replayed ? "Import it with --time-unit ms, us, ns or s, and replay the database."
                                    : "Add it: --time-unit ms, us, ns or s.");
-  }
   const auto in_us = [&](std::string_view unit) {
     if (const auto microseconds = microseconds_of(unit)) return *microseconds;
     throw UserError(fmt::format("'{}' is not a unit of time", unit), where,
@@ -150,6 +189,16 @@ double time_unit(std::string_view in_file, const ImportFacts& facts, const Where
   if (!given.empty() && in_us(given) != unit)
     check_same(said, facts, &ImportFacts::time_unit, "--time-unit", where);
   return unit;
+}
+
+void set_outcome(std::span<const ForeignOutcome> words, std::string_view word, const char* what,
+                 const Where& where, const char* key, Trial& trial) {
+  const auto known = std::ranges::find(words, word, &ForeignOutcome::word);
+  if (known == words.end())
+    throw UserError(fmt::format("'{}' {}", word, what), where.at(key),
+                    fmt::format("Known: {}.", join(names_of(words, &ForeignOutcome::word), ", ")));
+  trial.outcome = known->outcome;
+  trial.reason = trial.outcome == Outcome::ok ? "" : fmt::format("{} ({})", known->reason, word);
 }
 
 bool is_figure(double value) {
@@ -189,6 +238,43 @@ void set_times(std::optional<double> mean_us, const JsonValue* samples, double u
   trial.stddev_us = timing.stddev_us;
   trial.sample_count = static_cast<std::int64_t>(timing.times_us.size());
   trial.samples_us = std::move(timing.times_us);
+}
+
+std::optional<double> microseconds_of(std::string_view unit) {
+  std::string name(unit);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (name.size() > 3 && name.back() == 's') name.pop_back();
+  for (const Unit& known : kUnits) {
+    if (known.name == name) return known.microseconds;
+  }
+  return std::nullopt;
+}
+
+std::string utc_time(std::string_view text) {
+  namespace chrono = std::chrono;
+  constexpr std::size_t kBehindSeconds = 19;
+  if (text.size() < kBehindSeconds || text[4] != '-' || text[7] != '-' ||
+      (text[10] != ' ' && text[10] != 'T') || text[13] != ':' || text[16] != ':')
+    return "";
+  const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
+  const int hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
+  text.remove_prefix(kBehindSeconds);
+  if (text.starts_with('.') || text.starts_with(','))
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
+  const auto offset = offset_of(text);
+  const chrono::year_month_day date(chrono::year(year), chrono::month(static_cast<unsigned>(month)),
+                                    chrono::day(static_cast<unsigned>(day)));
+  if (!offset || !date.ok() || std::min({year, month, day, hour, minute, second}) < 0 || hour > 23 ||
+      minute > 59 || second > 60)
+    return "";
+  const auto when = chrono::sys_days(date) + chrono::hours(hour) + chrono::minutes(minute) - *offset;
+  const auto utc_day = chrono::floor<chrono::days>(when);
+  const chrono::year_month_day utc(utc_day);
+  if (utc.year() < chrono::year(0) || utc.year() > chrono::year(9999)) return "";
+  const auto minutes = (when - utc_day).count();
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(utc.year()),
+                     static_cast<unsigned>(utc.month()), static_cast<unsigned>(utc.day()), minutes / 60,
+                     minutes % 60, second);
 }
 
 }  // namespace tiletune
