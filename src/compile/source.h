@@ -109,8 +109,6 @@ class IncludedLists {
   std::optional<Dependencies> read(const std::string& text);
 
  private:
-  std::optional<Dependencies> load(const std::string& hash) const;
-
   std::filesystem::path folder_;
   /// The list of that hash was used last: rows of a sweep mostly share one.
   std::pair<std::string, Dependencies> last_;

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/cache.h"
-#include "compile/compiled_file.h"
+#include "compile/pool.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "space/option_text.h"

@@ -8,7 +8,7 @@
 
 #include "base/fields_json.h"
 #include "base/hash.h"
-#include "compile/message.h"
+#include "compile/pool.h"
 #include "fuzz/fuzz.h"
 #include "measure/messages.h"
 
