@@ -81,7 +81,7 @@ class Finals {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
       guarded(*runner, [&] {
-        runner->result.sustained = sustained(nvml, *runner);
+        runner->result.figures.merge(sustained(nvml, *runner));
         judge_alone(*runner, "in the sustained run");
       });
     }
@@ -102,7 +102,7 @@ class Finals {
     for (Runner* runner : timed) {
       guarded(*runner, [&] {
         try {
-          runner->result.with_copies_us = copies->time_us(runner->subject);
+          runner->result.figures["with_copies_us"] = copies->time_us(runner->subject);
         } catch (const CudaError& error) {
           if (!error.launch_refused()) throw;
           runner->result.warning = why_without_copies(error);
@@ -342,16 +342,16 @@ class Finals {
   }
 
   /// Short kernels in batches: launched one by one they would wait for the host.
-  Sustained sustained(const Nvml& nvml, const Runner& runner) {
+  Figures sustained(const Nvml& nvml, const Runner& runner) {
     const auto heartbeat = [&] { turn_(runner.result.ticket); };
     const double seconds = policy_.finals.sustained_s;
     if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, heartbeat);
     const Batch batch = timer_.record_back_to_back(runner.subject);
     const Subject batches{[&](std::size_t) { batch.graph->launch(); }};
-    Sustained sustained =
+    Figures figures =
         run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, heartbeat);
-    sustained.launch_us /= Timer::kBatch;
-    return sustained;
+    *figures["sustained_us"] /= Timer::kBatch;
+    return figures;
   }
 
   /// The best finalists, and the baselines.

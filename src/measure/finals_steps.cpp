@@ -157,15 +157,14 @@ int rounds_for(double round_us, int most, double longest_us) {
   return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
 }
 
-Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-                        double seconds, const std::function<void()>& heartbeat) {
+Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
+                      const std::function<void()>& heartbeat) {
   SustainedRun run(gpu, nvml, subject, estimate_us, heartbeat);
   run.run_for(seconds / 2);
-  Sustained sustained;
-  sustained.launch_us = run.run_for(seconds / 2);
-  sustained.sm_clock_mhz = run.clock_mhz();
-  sustained.power_w = run.power_w();
-  return sustained;
+  const double launch_us = run.run_for(seconds / 2);
+  return {{"sustained_us", launch_us},
+          {"sustained_clock_mhz", run.clock_mhz()},
+          {"sustained_power_w", run.power_w()}};
 }
 
 HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)

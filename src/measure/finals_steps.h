@@ -34,9 +34,11 @@ bool are_times_known(const std::vector<FinalistSamples>& finalists);
 int rounds_for(double round_us, int most, double longest_us);
 
 /// Runs a subject back to back for `seconds`, on the first copy of its buffers, and reads clock and power
-/// over the second half of that time, when the first has warmed the GPU up. `heartbeat` is called often.
-Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-                        double seconds, const std::function<void()>& heartbeat);
+/// over the second half of that time, when the first has warmed the GPU up: sustained_us, wall time per
+/// launch, sustained_clock_mhz and sustained_power_w, the mean, from the energy counter where there is one.
+/// `heartbeat` is called often.
+Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
+                      const std::function<void()>& heartbeat);
 
 /// Pinned host memory for the buffers of a problem, to time launches with the copies that an application
 /// whose data lie on the host makes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -222,6 +223,10 @@ struct GpuCondition {
   }
 };
 
+/// What else was measured or counted about a launch, by the names of store/trial_columns.h; none: it could
+/// not be had.
+using Figures = std::map<std::string, std::optional<double>>;
+
 struct Measured {
   std::uint64_t ticket = 0;
   Outcome outcome = Outcome::ok;
@@ -233,6 +238,7 @@ struct Measured {
   std::optional<KernelAttributes> attributes;  ///< the driver's, of the launch with the lowest occupancy
   std::optional<int> driver_blocks_per_multiprocessor;
   double measure_ms = 0;  ///< wall time
+  Figures figures;
   std::string
       printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
 
@@ -248,7 +254,8 @@ struct Measured {
                       field("launch_shares", &M::launch_shares),
                       field("attributes", &M::attributes),
                       field("driver_blocks_per_multiprocessor", &M::driver_blocks_per_multiprocessor),
-                      field("measure_ms", &M::measure_ms)};
+                      field("measure_ms", &M::measure_ms),
+                      field("figures", &M::figures)};
   }
 };
 
@@ -275,19 +282,6 @@ struct FinalsRequest {
   }
 };
 
-/// One kernel run back to back for seconds.
-struct Sustained {
-  double launch_us = 0;  ///< wall time per launch
-  std::optional<double> sm_clock_mhz;
-  std::optional<double> power_w;  ///< mean, from the energy counter where there is one
-
-  static constexpr auto fields() {
-    using S = Sustained;
-    return std::tuple{field("launch_us", &S::launch_us), field("sm_clock_mhz", &S::sm_clock_mhz),
-                      field("power_w", &S::power_w)};
-  }
-};
-
 /// What the finals gave for one finalist, baseline or twin.
 struct FinalTime {
   std::uint64_t ticket = 0;  ///< of a finalist; 0 for a baseline and the twin
@@ -296,17 +290,15 @@ struct FinalTime {
   std::string reason;
   std::optional<Timing> timing;  ///< sample i is of round i; those that were dropped have fewer
   std::optional<Accuracy> accuracy;
-  std::optional<Sustained> sustained;
-  std::optional<double> with_copies_us;  ///< see HostCopies
-  std::string warning;                   ///< of its row: why there is no such time; or empty
+  Figures figures;
+  std::string warning;  ///< of its row: why there is no time with copies; or empty
 
   static constexpr auto fields() {
     using F = FinalTime;
-    return std::tuple{field("ticket", &F::ticket),       field("name", &F::name),
-                      field("outcome", &F::outcome),     field("reason", &F::reason),
-                      field("timing", &F::timing),       field("accuracy", &F::accuracy),
-                      field("sustained", &F::sustained), field("with_copies_us", &F::with_copies_us),
-                      field("warning", &F::warning)};
+    return std::tuple{field("ticket", &F::ticket),   field("name", &F::name),
+                      field("outcome", &F::outcome), field("reason", &F::reason),
+                      field("timing", &F::timing),   field("accuracy", &F::accuracy),
+                      field("figures", &F::figures), field("warning", &F::warning)};
   }
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -125,6 +126,26 @@ std::string sustained_baseline_text(const Trial& baseline, double kernel_us) {
   return text;
 }
 
+/// Every figure that no section says in its own words, by its name.
+void add_other_figures(ReportSection& section, const Trial& kernel) {
+  static constexpr std::array<std::string_view, 10> kSaidElsewhere{"isolated_us",
+                                                                   "with_copies_us",
+                                                                   "power_w",
+                                                                   "energy_mj",
+                                                                   "sustained_us",
+                                                                   "sustained_clock_mhz",
+                                                                   "sustained_power_w",
+                                                                   "sustained_energy_mj",
+                                                                   "sustained_tflops_per_w",
+                                                                   "probability_near_best"};
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure || std::ranges::find(kSaidElsewhere, column.name) != kSaidElsewhere.end()) continue;
+    const Cell cell = column.read(kernel);
+    if (!std::holds_alternative<std::monostate>(cell))
+      section.add(column.name, human_text(cell, column.type));
+  }
+}
+
 }  // namespace
 
 ReportSection time_section(const Trial& kernel) {
@@ -153,6 +174,7 @@ ReportSection time_section(const Trial& kernel) {
   if (kernel.power_w) section.add("power", fmt::format("{:.0f} W right after the samples", *kernel.power_w));
   if (kernel.energy_mj)
     section.add("energy", fmt::format("{} mJ per launch", three_digits(*kernel.energy_mj)));
+  add_other_figures(section, kernel);
   if (kernel.power_w || !kernel.throttle_reasons.empty())
     section.add("throttled by", kernel.throttle_reasons.empty() ? "nothing" : kernel.throttle_reasons);
   const char* label = "histogram, us";

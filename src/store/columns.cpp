@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -62,6 +64,12 @@ Column real(const char* name, std::optional<double> Trial::*member, const char* 
           [member](Trial& trial, const Cell& cell) { trial.*member = real_of(cell); }};
 }
 
+Column figure(const char* name, std::optional<double> Trial::*member, const char* meaning) {
+  Column column = real(name, member, meaning);
+  column.is_figure = true;
+  return column;
+}
+
 template <typename Enum>
 Column enumeration(const char* name_of_column, Enum Trial::*member, const char* meaning) {
   return {name_of_column, CellType::text, meaning,
@@ -107,11 +115,58 @@ std::vector<Column> make_columns() {
   return columns;
 }
 
+Cell read_figures(const Trial& trial) {
+  nlohmann::ordered_json figures;
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) continue;
+    if (const Cell cell = column.read(trial); const auto* number = std::get_if<double>(&cell))
+      figures[column.name] = *number;
+  }
+  return figures.is_null() ? Cell() : Cell(figures.dump());
+}
+
+/// Text that is no object of numbers holds no figures. Members that this build does not know are let be.
+void write_figures(Trial& trial, const Cell& cell) {
+  const std::string text = text_of(cell);
+  const bool is_flat = text.find_first_of("[{", 1) == text.npos;
+  const auto figures = nlohmann::json::parse(is_flat ? text : "", nullptr, false);
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) continue;
+    const auto found = figures.is_object() ? figures.find(column.name) : figures.end();
+    const bool is_there = found != figures.end() && found->is_number();
+    column.write(trial, is_there ? Cell(found->get<double>()) : Cell());
+  }
+}
+
+std::vector<Column> make_stored_columns() {
+  std::vector<Column> columns;
+  bool has_figures = false;
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) {
+      columns.push_back(column);
+    } else if (!std::exchange(has_figures, true)) {
+      columns.push_back({"figures", CellType::json, "an object with the figures that the row has, by name",
+                         read_figures, write_figures});
+    }
+  }
+  return columns;
+}
+
 }  // namespace
 
 std::span<const Column> trial_columns() {
   static const std::vector<Column> columns = make_columns();
   return columns;
+}
+
+std::span<const Column> stored_columns() {
+  static const std::vector<Column> columns = make_stored_columns();
+  return columns;
+}
+
+const Column& stored_column(const Column& column) {
+  static const Column& figures = *std::ranges::find(stored_columns(), "figures", &Column::name);
+  return column.is_figure ? figures : column;
 }
 
 std::span<const char* const> comparable_columns() {

@@ -103,7 +103,7 @@ SQLite::Database open_file(const std::string& name, int flags, int timeout_ms, c
 void apply_settings(SQLite::Database& database) {
   // The index over keys is hit at random: at 10^6 rows it needs about 50 MB to stay in memory (negative:
   // KiB).
-  database.exec("PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;");
+  database.exec("PRAGMA cache_size = -65536");
 }
 
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
@@ -349,6 +349,7 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
   if (!read_identity(database).blank()) check_contents(database, file);
   apply_settings(database);
   prepare_for_writing(database, file, busy_timeout);
+  database.exec("PRAGMA foreign_keys = ON");
   return database;
 }
 

@@ -29,7 +29,7 @@ void write_cell(Trial& trial, const Column& column, const SQLite::Column& cell,
 /// All columns, from the statement's column `index` on.
 Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file, int index = 0) {
   Trial trial;
-  for (const Column& column : trial_columns()) write_cell(trial, column, statement.getColumn(index++), file);
+  for (const Column& column : stored_columns()) write_cell(trial, column, statement.getColumn(index++), file);
   return trial;
 }
 
@@ -241,8 +241,8 @@ void Database::for_each(const TrialFilter& filter, std::span<const char* const> 
   std::vector<const Column*> wanted;
   std::string list = "id";
   for (const char* name : columns) {
-    wanted.push_back(&column_by_name(name));
-    list += fmt::format(", \"{}\"", name);
+    wanted.push_back(&stored_column(column_by_name(name)));
+    list += fmt::format(", \"{}\"", wanted.back()->name);
   }
   translating_errors(file(), [&] {
     SQLite::Statement statement = impl_->select_in_order(list.c_str(), filter);
@@ -292,11 +292,15 @@ Trial Database::row(std::int64_t id) const {
 }
 
 Cell Database::cell(std::int64_t id, const Column& column) const {
-  const std::string sql = select_sql(fmt::format("\"{}\"", column.name).c_str(), " WHERE id = ?", "");
+  const Column& stored = stored_column(column);
+  const std::string sql = select_sql(fmt::format("\"{}\"", stored.name).c_str(), " WHERE id = ?", "");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
     step_to_row(*statement, id);
-    return read_cell(statement->getColumn(0));
+    if (!column.is_figure) return read_cell(statement->getColumn(0));
+    Trial trial;
+    stored.write(trial, read_cell(statement->getColumn(0)));
+    return column.read(trial);
   });
 }
 

@@ -27,7 +27,7 @@ void Database::Impl::upsert(const Trial& trial) {
   static const std::string sql = upsert_sql();
   const InUse statement = prepared(sql);
   int index = 0;
-  for (const Column& column : trial_columns()) bind_cell(*statement, ++index, column.read(trial));
+  for (const Column& column : stored_columns()) bind_cell(*statement, ++index, column.read(trial));
   statement->exec();
   const InUse membership = prepared(
       "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE \"key\" = ? AND "

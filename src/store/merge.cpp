@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> kSourceColumns{"source_key", "source_h
 /// the source.
 std::string trial_columns_sql(const std::string& prefix, const std::string& source) {
   std::vector<std::string> columns;
-  for (const Column& column : trial_columns()) {
+  for (const Column& column : stored_columns()) {
     const bool sweep = column.name == "sweep_id" || column.name == "seen_in_sweep";
     const bool of_source = std::ranges::find(kSourceColumns, column.name) != kSourceColumns.end();
     const std::string cell = fmt::format("{}\"{}\"", of_source ? source : prefix, column.name);

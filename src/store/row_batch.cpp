@@ -16,7 +16,7 @@ namespace {
 
 std::vector<const Column*> columns_of(std::span<const char* const> names) {
   std::vector<const Column*> columns;
-  for (const char* name : names) columns.push_back(&column_by_name(name));
+  for (const char* name : names) columns.push_back(&stored_column(column_by_name(name)));
   return columns;
 }
 

@@ -35,17 +35,18 @@ std::span<const CalibrationColumn> calibration_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// "ALTER TABLE trial ADD COLUMN ..."; the column is null, or empty text, in the rows that are there.
-std::string add_column_sql(const Column& column);
+/// What stands in the table trial of a database to which an upgrade to schema 14 or earlier added the column;
+/// text was empty in the rows that were there.
+std::string added_column_sql(const Column& column);
 /// Brings a database of an earlier schema, from kOldestSchemaVersion on, to this build's, inside the caller's
-/// transaction: until that commits, the file is what it was. Throws UserError, naming `file`, when it is
-/// damaged.
+/// transaction: until that commits, the file is what it was. Foreign keys must be off, because the table
+/// trial is made anew. Throws UserError, naming `file`, when it is damaged.
 void upgrade(SQLite::Database& database, const std::filesystem::path& file);
-/// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
-/// is not given up for the mark that it is being measured again.
+/// INSERT INTO trial ... ON CONFLICT(key): parameters are stored_columns() in their order. A result that is
+/// there is not given up for the mark that it is being measured again.
 std::string upsert_sql();
-/// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
-/// others are null, or empty text.
+/// INSERT INTO trial of rows whose keys are not there yet: parameters are these stored columns in their
+/// order; the others are null, or empty text.
 std::string insert_new_sql(std::span<const Column* const> columns);
 /// "started_at, finished_at, ..." in the order of sweep_columns().
 std::string sweep_column_list();
@@ -56,7 +57,7 @@ std::string begin_sweep_sql();
 std::string record_calibration_sql();
 /// "SELECT ... FROM calibration" with all columns in their order.
 std::string select_calibration_sql();
-/// "key, kind, ..." in the order of trial_columns().
+/// "key, kind, ..." in the order of stored_columns().
 std::string column_list();
 
 }  // namespace tiletune

@@ -136,16 +136,13 @@ FinalsStatistics statistics_of(const FinalRows& finals) {
   return finals_statistics(samples);
 }
 
-void add_sustained(Trial& row, const Sustained& sustained, const Workload& workload) {
-  row.sustained_us = sustained.launch_us;
-  row.sustained_clock_mhz = sustained.sm_clock_mhz;
-  row.sustained_power_w = sustained.power_w;
-  row.sustained_energy_mj = energy_mj(sustained.power_w, sustained.launch_us);
+/// What follows from the run back to back.
+void complete_sustained(Trial& row, const Workload& workload) {
+  row.sustained_energy_mj = energy_mj(row.sustained_power_w, row.sustained_us);
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
-  if (workload.flops == 0 || !sustained.power_w || *sustained.power_w <= 0 || sustained.launch_us <= 0)
-    return;
+  if (workload.flops == 0 || !row.sustained_energy_mj) return;
   row.sustained_tflops_per_w =
-      workload.flops / sustained.launch_us * kFlopPerMicrosecondInTeraflops / *sustained.power_w;
+      workload.flops / *row.sustained_us * kFlopPerMicrosecondInTeraflops / *row.sustained_power_w;
 }
 
 /// Turns rows into those of their finals.
@@ -168,8 +165,8 @@ class Rewriter {
     row.noise_floor_percent = statistics_.noise_floor_percent;
     add_condition(row, condition_);
     if (time.accuracy) add_accuracy(row, *time.accuracy);
-    if (time.sustained) add_sustained(row, *time.sustained, workload);
-    if (time.with_copies_us) row.with_copies_us = time.with_copies_us;
+    add_figures(row, time.figures);
+    if (time.figures.contains("sustained_us")) complete_sustained(row, workload);
     if (!time.warning.empty()) add_warning(row, time.warning);
     add_roofline(row, task_, slot_.calibration);
   }

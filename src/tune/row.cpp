@@ -102,13 +102,13 @@ template <typename T>
 requires requires(T figure) { cell_of(figure); }
 Cell cell_of(const std::optional<T>& figure) { return figure ? cell_of(*figure) : Cell(); }
 
-/// Puts every figure into the column of its name, where there is one.
-template <HasFields Figures>
-void add_figures(Trial& trial, const Figures& figures) {
-  for_each_field<Figures>([&](const auto& field) {
-    const auto& figure = figures.*field.member;
-    if constexpr (requires { cell_of(figure); }) {
-      if (const Column* column = find_column(field.name)) column->write(trial, cell_of(figure));
+/// Puts every field into the column of its name, where there is one.
+template <HasFields Fields>
+void add_fields(Trial& trial, const Fields& fields) {
+  for_each_field<Fields>([&](const auto& field) {
+    const auto& value = fields.*field.member;
+    if constexpr (requires { cell_of(value); }) {
+      if (const Column* column = find_column(field.name)) column->write(trial, cell_of(value));
     }
   });
 }
@@ -199,10 +199,9 @@ Trial make_twin_trial(const Trial& original) {
   twin.key = twin_key(original.key);
   twin.kind = "twin";
   twin.outcome = Outcome::ok;
-  for (auto* absent : {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us,
-                       &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_energy_mj,
-                       &twin.sustained_tflops_per_w, &twin.with_copies_us})
-    absent->reset();
+  twin.first_median_us.reset();
+  for (const Column& column : trial_columns())
+    if (column.is_figure) column.write(twin, Cell());
   return twin;
 }
 
@@ -279,7 +278,7 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   trial.clocks_mhz = timing.clocks_mhz;
   trial.launches_per_sample = timing.batch;
   trial.discarded_samples = timing.discarded;
-  add_figures(trial, timing);
+  add_fields(trial, timing);
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
   trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : times_text(timing.gpu_medians_us);
@@ -304,10 +303,18 @@ std::optional<double> energy_mj(const std::optional<double>& power_w,
   return *power_w * *launch_us * kMicrojoulesInMillijoules;
 }
 
-void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
+void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_fields(trial, accuracy); }
+
+void add_figures(Trial& trial, const Figures& figures) {
+  for (const auto& [name, figure] : figures) {
+    const Column* column = find_column(name);
+    if (column != nullptr && column->is_figure) column->write(trial, cell_of(figure));
+  }
+}
 
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
-  add_figures(trial, measured);
+  add_fields(trial, measured);
+  add_figures(trial, measured.figures);
   if (measured.timing) {
     trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
     add_timing(trial, *measured.timing, workload, target);
@@ -337,7 +344,7 @@ void add_screening(Trial& trial, double leader_us) {
 }
 
 void add_condition(Trial& trial, const GpuCondition& condition) {
-  add_figures(trial, condition);
+  add_fields(trial, condition);
   trial.energy_mj = energy_mj(trial.power_w, trial.median_us);
   add_throttling(trial);
   if (!condition.neighbours.empty())

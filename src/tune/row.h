@@ -40,6 +40,8 @@ std::optional<double> energy_mj(const std::optional<double>& power_w, const std:
 /// have.
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
+/// Takes the figures that store/trial_columns.h lists.
+void add_figures(Trial& trial, const Figures& figures);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);

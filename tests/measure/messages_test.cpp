@@ -159,8 +159,7 @@ TEST(Messages, FinalsSurvive) {
   measured.times.resize(2);
   measured.times[0].ticket = 43;
   measured.times[0].timing = summarise({{3, 1, 2}});
-  measured.times[0].sustained = Sustained{2.5, 1425, 699};
-  measured.times[0].with_copies_us = 812.5;
+  measured.times[0].figures = {{"sustained_us", 2.5}, {"sustained_power_w", std::nullopt}};
   measured.times[1].warning = "not timed with copies";
   measured.times[1].name = "twin";
   measured.times[1].outcome = Outcome::unstable;
