@@ -95,7 +95,7 @@ class PredictedRows {
 };
 
 CompareBy parse_by(const std::string& text) {
-  if (const auto by = compare_by_from_name(text)) return *by;
+  if (const auto by = from_name<CompareBy>(text)) return *by;
   throw UserError(fmt::format("cannot compare by '{}'", text), Where{"--by", ""},
                   "Known: gpu, driver, date, sweep, source, database.");
 }

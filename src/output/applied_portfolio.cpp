@@ -23,7 +23,6 @@
 #include "output/size_check.h"
 #include "output/views.h"
 #include "rank/portfolio.h"
-#include "rank/portfolio_rows.h"
 #include "spec/reader.h"
 
 namespace tiletune {

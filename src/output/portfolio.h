@@ -9,7 +9,6 @@
 
 #include "output/table.h"
 #include "rank/portfolio.h"
-#include "rank/portfolio_rows.h"
 #include "store/database.h"
 
 namespace tiletune {
