@@ -1,4 +1,4 @@
-#include "foreign/byte_stream.h"
+#include "base/byte_stream.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/error.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
-/// A descriptor that zlib takes over. A device may never end, and merely opening it may do something.
+/// A device may never end, and merely opening it may do something.
 int open_file_or_pipe(const std::filesystem::path& path) {
   const Where where{path.string(), ""};
   struct stat status {};
@@ -39,31 +40,21 @@ int open_file_or_pipe(const std::filesystem::path& path) {
 
 }  // namespace
 
-/// zlib's reader also passes on what is not compressed.
-struct ByteStream::Gzip {
-  explicit Gzip(int descriptor) : file(::gzdopen(descriptor, "rb")) {
-    if (file == nullptr) {
-      ::close(descriptor);
-      throw std::bad_alloc();
-    }
-    ::gzbuffer(file, kBufferBytes);
-  }
-  ~Gzip() { ::gzclose(file); }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
-
-  gzFile file;
-};
-
 ByteStream::ByteStream(const std::filesystem::path& file)
-    : path_(file), gzip_(std::make_unique<Gzip>(open_file_or_pipe(file))), buffer_(kBufferBytes) {}
-
-ByteStream::~ByteStream() = default;
+    : path_(file), gzip_(nullptr, ::gzclose), buffer_(kBufferBytes) {
+  const int descriptor = open_file_or_pipe(file);
+  gzip_.reset(::gzdopen(descriptor, "rb"));
+  if (!gzip_) {
+    ::close(descriptor);
+    throw std::bad_alloc();
+  }
+  ::gzbuffer(gzip_.get(), kBufferBytes);
+}
 
 std::string_view ByteStream::next() {
-  const int read = ::gzread(gzip_->file, buffer_.data(), static_cast<unsigned>(buffer_.size()));
+  const int read = ::gzread(gzip_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
   int error = Z_OK;
-  const char* text = ::gzerror(gzip_->file, &error);
+  const char* text = ::gzerror(gzip_.get(), &error);
   if (read < 0 || error != Z_OK) {
     const bool cut = error == Z_BUF_ERROR;
     // zlib puts "<fd:6>: " before it.

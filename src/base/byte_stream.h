@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+struct gzFile_s;
+
 namespace tiletune {
 
 /// The text of a file or pipe, unpacked where it is gzipped (known by its first bytes, not by its name).
@@ -12,18 +14,14 @@ namespace tiletune {
 class ByteStream {
  public:
   explicit ByteStream(const std::filesystem::path& file);
-  ~ByteStream();
-  ByteStream(const ByteStream&) = delete;
-  ByteStream& operator=(const ByteStream&) = delete;
 
   /// The next piece, which lasts until the one behind it; empty at the end.
   std::string_view next();
 
  private:
-  struct Gzip;
-
   std::filesystem::path path_;
-  std::unique_ptr<Gzip> gzip_;
+  /// zlib's reader, which also passes on what is not compressed.
+  std::unique_ptr<gzFile_s, int (*)(gzFile_s*)> gzip_;
   std::vector<char> buffer_;
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/scratch_folder.h"
@@ -16,7 +17,6 @@
 #include "base/version.h"
 #include "cli/common.h"
 #include "cli/console_observer.h"
-#include "foreign/byte_stream.h"
 #include "foreign/import.h"
 #include "output/display.h"
 #include "output/export.h"

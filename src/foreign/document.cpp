@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
-#include "foreign/byte_stream.h"
 #include "store/own_files.h"
 
 namespace tiletune {

@@ -33,35 +33,36 @@ std::optional<double> real_of(const Cell& cell) {
   return real == nullptr ? std::nullopt : std::optional(*real);
 }
 
+/// `to_cell` takes the member, `from_cell` a cell.
+template <typename T, typename ToCell, typename FromCell>
+Column column_of(const char* name, CellType type, T Trial::*member, const char* meaning, ToCell to_cell,
+                 FromCell from_cell) {
+  return {name, type, meaning, [=](const Trial& trial) -> Cell { return to_cell(trial.*member); },
+          [=](Trial& trial, const Cell& cell) { trial.*member = from_cell(cell); }};
+}
+
 Column text(const char* name, std::string Trial::*member, const char* meaning) {
-  return {name, CellType::text, meaning, [member](const Trial& trial) -> Cell { return trial.*member; },
-          [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+  return column_of(
+      name, CellType::text, member, meaning, [](const std::string& text) { return Cell(text); }, text_of);
 }
 
 /// Empty text is null, so that SQLite's JSON functions can be used on every row.
 Column json(const char* name, std::string Trial::*member, const char* meaning) {
-  return {
-      name, CellType::json, meaning,
-      [member](const Trial& trial) -> Cell { return (trial.*member).empty() ? Cell() : Cell(trial.*member); },
-      [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+  const auto to_cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  return column_of(name, CellType::json, member, meaning, to_cell, text_of);
 }
 
 Column integer(const char* name, std::optional<std::int64_t> Trial::*member, const char* meaning) {
-  return {name, CellType::integer, meaning,
-          [member](const Trial& trial) -> Cell {
-            return (trial.*member).has_value() ? Cell(*(trial.*member)) : Cell();
-          },
-          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell); }};
+  const auto to_cell = [](const auto& value) { return value ? Cell(*value) : Cell(); };
+  return column_of(name, CellType::integer, member, meaning, to_cell, integer_of);
 }
 
 /// Infinities and NaN are null: they are no times, and neither JSON nor SQL can compare them.
 Column real(const char* name, std::optional<double> Trial::*member, const char* meaning) {
-  return {name, CellType::real, meaning,
-          [member](const Trial& trial) -> Cell {
-            const std::optional<double>& value = trial.*member;
-            return value.has_value() && std::isfinite(*value) ? Cell(*value) : Cell();
-          },
-          [member](Trial& trial, const Cell& cell) { trial.*member = real_of(cell); }};
+  const auto to_cell = [](const auto& value) {
+    return value && std::isfinite(*value) ? Cell(*value) : Cell();
+  };
+  return column_of(name, CellType::real, member, meaning, to_cell, real_of);
 }
 
 Column figure(const char* name, std::optional<double> Trial::*member, const char* meaning) {
@@ -72,34 +73,27 @@ Column figure(const char* name, std::optional<double> Trial::*member, const char
 
 template <typename Enum>
 Column enumeration(const char* name_of_column, Enum Trial::*member, const char* meaning) {
-  return {name_of_column, CellType::text, meaning,
-          [member](const Trial& trial) -> Cell { return std::string(name(trial.*member)); },
-          [=](Trial& trial, const Cell& cell) {
-            const std::optional<Enum> value = from_name<Enum>(text_of(cell));
-            if (!value) {
-              throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
-                              "Read it with the tiletune that wrote it, or a newer one.");
-            }
-            trial.*member = *value;
-          }};
+  const auto to_cell = [](Enum value) { return Cell(std::string(name(value))); };
+  return column_of(name_of_column, CellType::text, member, meaning, to_cell, [=](const Cell& cell) {
+    if (const std::optional<Enum> value = from_name<Enum>(text_of(cell))) return *value;
+    throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
+                    "Read it with the tiletune that wrote it, or a newer one.");
+  });
 }
 
 Column samples(const char* name, std::vector<double> Trial::*member, const char* meaning) {
-  return {name, CellType::blob, meaning,
-          [member](const Trial& trial) -> Cell {
-            return (trial.*member).empty() ? Cell() : Cell(pack_samples(trial.*member));
-          },
-          [member](Trial& trial, const Cell& cell) {
-            const auto* blob = std::get_if<Blob>(&cell);
-            trial.*member = blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
-          }};
+  const auto to_cell = [](const auto& all) { return all.empty() ? Cell() : Cell(pack_samples(all)); };
+  return column_of(name, CellType::blob, member, meaning, to_cell, [](const Cell& cell) {
+    const auto* blob = std::get_if<Blob>(&cell);
+    return blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
+  });
 }
 
 /// 0 means that the row belongs to no recorded sweep.
 Column sweep(const char* name, std::int64_t Trial::*member, const char* meaning) {
-  return {name, CellType::integer, meaning,
-          [member](const Trial& trial) -> Cell { return trial.*member == 0 ? Cell() : Cell(trial.*member); },
-          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell).value_or(0); }};
+  return column_of(
+      name, CellType::integer, member, meaning, [](std::int64_t id) { return id == 0 ? Cell() : Cell(id); },
+      [](const Cell& cell) { return integer_of(cell).value_or(0); });
 }
 
 constexpr auto outcome = enumeration<Outcome>;

@@ -214,14 +214,11 @@ std::string calibration_table_sql() {
 
 /// The views have a column for each figure.
 std::string views_sql() {
-  std::vector<std::string> columns;
   std::vector<std::string> cells;
-  for (const Column& column : trial_columns()) {
-    columns.push_back(fmt::format("\"{}\"", column.name));
+  for (const Column& column : trial_columns())
     cells.push_back(column.is_figure ? fmt::format("json_extract(figures, '$.{0}') AS {0}", column.name)
-                                     : columns.back());
-  }
-  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", join(columns, ", ")),
+                                     : fmt::format("\"{}\"", column.name));
+  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", names_of(trial_columns())),
                      fmt::arg("cells", join(cells, ", ")),
                      fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))),
                      fmt::arg("written_alike", kWrittenAlike));
@@ -271,12 +268,12 @@ void gather_figures(SQLite::Database& database, const std::set<std::string>& pre
 
 }  // namespace
 
-std::string column_list() {
-  std::string list;
-  for (const Column& column : stored_columns())
-    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
+const std::string& column_list() {
+  static const std::string list = names_of(stored_columns());
   return list;
 }
+
+std::string marks(std::size_t count) { return join(std::vector<std::string>(count, "?"), ", "); }
 
 std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
 
@@ -316,68 +313,10 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
 }
 
 std::string upsert_sql() {
-  std::vector<std::string> marks;
-  std::vector<std::string> updates;
-  for (const Column& column : stored_columns()) {
-    marks.emplace_back("?");
-    updates.push_back(fmt::format(R"("{0}" = excluded."{0}")", column.name));
-  }
   return fmt::format(
-      "INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {} "
+      "INSERT INTO trial ({0}) VALUES ({1}) ON CONFLICT(\"key\") DO UPDATE SET ({0}) = ({2}) "
       "WHERE excluded.outcome <> 'dispatched' OR trial.outcome <> 'ok'",
-      column_list(), join(marks, ", "), join(updates, ", "));
+      column_list(), marks(stored_columns().size()), names_of(stored_columns(), "excluded."));
 }
-
-std::string insert_new_sql(std::span<const Column* const> columns) {
-  std::vector<std::string> names;
-  std::vector<std::string> values;
-  for (const Column* column : columns) {
-    names.push_back(fmt::format("\"{}\"", column->name));
-    values.emplace_back("?");
-  }
-  for (const Column& column : stored_columns()) {
-    const bool given = std::ranges::find(columns, column.name, &Column::name) != columns.end();
-    if (given || column.type != CellType::text) continue;
-    names.push_back(fmt::format("\"{}\"", column.name));
-    values.emplace_back("''");
-  }
-  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO NOTHING", join(names, ", "),
-                     join(values, ", "));
-}
-
-std::string sweep_column_list() {
-  std::vector<std::string> names;
-  for (const SweepColumn& column : kSweepColumns) names.emplace_back(column.name);
-  return join(names, ", ");
-}
-
-/// One statement, so that of two shards that begin at the same time one is refused.
-std::string begin_sweep_sql() {
-  std::vector<std::string> marks;
-  for (const SweepColumn& column : kSweepColumns) marks.push_back(fmt::format("? AS {}", column.name));
-  return fmt::format(
-      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
-      "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
-      sweep_column_list(), join(marks, ", "));
-}
-
-namespace {
-
-std::string calibration_list() {
-  std::string list;
-  for (const CalibrationColumn& column : kCalibrationColumns)
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", column.name);
-  return list;
-}
-
-}  // namespace
-
-std::string record_calibration_sql() {
-  const std::vector<std::string> marks(kCalibrationColumns.size(), "?");
-  return fmt::format("INSERT OR REPLACE INTO calibration ({}) VALUES ({})", calibration_list(),
-                     join(marks, ", "));
-}
-
-std::string select_calibration_sql() { return fmt::format("SELECT {} FROM calibration", calibration_list()); }
 
 }  // namespace tiletune

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
+#include "base/text.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -45,19 +49,16 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file);
 /// INSERT INTO trial ... ON CONFLICT(key): parameters are stored_columns() in their order. A result that is
 /// there is not given up for the mark that it is being measured again.
 std::string upsert_sql();
-/// INSERT INTO trial of rows whose keys are not there yet: parameters are these stored columns in their
-/// order; the others are null, or empty text.
-std::string insert_new_sql(std::span<const Column* const> columns);
-/// "started_at, finished_at, ..." in the order of sweep_columns().
-std::string sweep_column_list();
-/// INSERT INTO sweep ...: parameters are the columns in their order. It inserts nothing when the sweep is a
-/// shard and the table has another shard's.
-std::string begin_sweep_sql();
-/// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
-std::string record_calibration_sql();
-/// "SELECT ... FROM calibration" with all columns in their order.
-std::string select_calibration_sql();
-/// "key, kind, ..." in the order of stored_columns().
-std::string column_list();
+
+/// "?, ?, ?"
+std::string marks(std::size_t count);
+/// The names of columns in their order, each quoted and led by `prefix`: "key", "kind".
+std::string names_of(const auto& columns, std::string_view prefix = "") {
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.push_back(fmt::format("{}\"{}\"", prefix, column.name));
+  return join(names, ", ");
+}
+/// names_of(stored_columns())
+const std::string& column_list();
 
 }  // namespace tiletune

@@ -1,4 +1,4 @@
-#include "store/file_watch.h"
+#include "store/integrity.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>

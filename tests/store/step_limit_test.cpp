@@ -1,4 +1,4 @@
-#include "store/step_limit.h"
+#include "store/integrity.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
