@@ -14,7 +14,8 @@ namespace tiletune {
 
 constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
 
-cudaDataType blas_data_type(BlasType type);
+/// Throws GpuError for a type whose matrices cuBLAS does not multiply.
+cudaDataType blas_data_type(ElementType type);
 /// The type of alpha and beta: FP16, FP64 and integer products have scalars of their own type.
 cudaDataType blas_scalar_type(const BlasGemm& gemm);
 cublasOperation_t blas_operation(bool transposed);

@@ -4,12 +4,9 @@
 #include <string>
 
 #include "gpu/device.h"
+#include "spec/element_type.h"
 
 namespace tiletune {
-
-/// Element types of cuBLAS' matrices. FP32 is computed in FP32; tf32 is FP32 in memory, multiplied by tensor
-/// cores as TF32. Products of i8 are summed in i32.
-enum class BlasType { f16, bf16, tf32, f32, f64, e4m3, e5m2, i8, i32 };
 
 /// What is done to alpha * A * B + beta * C before it is stored: a bias is added to each column, then a
 /// function is applied. gelu is its approximation by tanh, as cuBLASLt has it.
@@ -17,13 +14,14 @@ enum class BlasEpilogue { identity, relu, gelu, bias, bias_relu, bias_gelu };
 constexpr bool has_bias(BlasEpilogue epilogue) { return epilogue >= BlasEpilogue::bias; }
 
 /// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C, or a batch of dense ones behind each
-/// other. A transposed operand is stored as its transpose, A as [k,m] and B as [n,k].
+/// other. A transposed operand is stored as its transpose, A as [k,m] and B as [n,k]. FP32 is computed in
+/// FP32; tf32 is FP32 in memory, multiplied by tensor cores as TF32. Products of i8 are summed in i32.
 struct BlasGemm {
   std::int64_t batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
   bool a_transposed = false, b_transposed = false;
-  BlasType a = BlasType::f32, b = BlasType::f32, c = BlasType::f32;
-  BlasType compute = BlasType::f32;
+  ElementType a = ElementType::f32, b = ElementType::f32, c = ElementType::f32;
+  ElementType compute = ElementType::f32;
   double alpha = 1, beta = 0;
   BlasEpilogue epilogue = BlasEpilogue::identity;
   DeviceAddress a_address = 0, b_address = 0, c_address = 0;

@@ -101,7 +101,7 @@ struct BlasLt::Impl {
         fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
   }
 
-  LtHandle<cublasLtMatrixLayout_t> layout(BlasType type, std::int64_t rows, std::int64_t columns,
+  LtHandle<cublasLtMatrixLayout_t> layout(ElementType type, std::int64_t rows, std::int64_t columns,
                                           std::int64_t leading) const {
     cublasLtMatrixLayout_t made = nullptr;
     check(api.layout_create(&made, blas_data_type(type), static_cast<std::uint64_t>(rows),
@@ -124,9 +124,9 @@ struct BlasLt::Impl {
       set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_data_type(gemm.c));
     }
     // As tensor cores sum by themselves; without it cuBLASLt adds partial sums in FP32 outside of them.
-    if (gemm.a == BlasType::e4m3 || gemm.a == BlasType::e5m2)
+    if (gemm.a == ElementType::e4m3 || gemm.a == ElementType::e5m2)
       set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    const auto stored = [&](BlasType type, bool transposed, std::int64_t rows, std::int64_t columns,
+    const auto stored = [&](ElementType type, bool transposed, std::int64_t rows, std::int64_t columns,
                             std::int64_t leading) {
       return transposed ? layout(type, columns, rows, leading) : layout(type, rows, columns, leading);
     };

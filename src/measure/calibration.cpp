@@ -131,11 +131,8 @@ class Ceilings {
 
   template <typename... Arguments>
   void launch(const Kernel& kernel, unsigned grid, unsigned block, Arguments... arguments) {
-    LaunchShape shape;
-    shape.grid_x = grid;
-    shape.block_x = block;
     const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-    gpu_.launch(kernel, shape, addresses);
+    gpu_.launch(kernel, {{grid}, {block}}, addresses);
   }
 
   /// Median of the seconds that `work` takes, after a first time that does not count.

@@ -237,7 +237,7 @@ std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_jso
 FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
   auto finals = from_json<FinalsMeasured>(message);
   std::set<std::uint64_t> seen;
-  for (FinalTime& time : finals.times) {
+  for (Measured& time : finals.times) {
     if (time.ticket == 0) continue;
     const auto finalist = finalists_.find(time.ticket);
     if (finalist == finalists_.end() || !seen.insert(time.ticket).second)
@@ -248,8 +248,7 @@ FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) 
 }
 
 /// The worker's verdict stands only with its figures.
-template <typename Result>
-void GpuClient::judge(Result& result, double tolerance_factor) const {
+void GpuClient::judge(Measured& result, double tolerance_factor) const {
   if (result.outcome != Outcome::ok || !result.accuracy) return;
   result.reason = contradiction(*result.accuracy, *problem_, tolerance_factor);
   if (!result.reason.empty()) result.outcome = Outcome::wrong_result;

@@ -103,8 +103,7 @@ class GpuClient {
   Prepared take_prepared(const nlohmann::ordered_json& message);
   std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
-  template <typename Result>
-  void judge(Result& result, double tolerance_factor) const;
+  void judge(Measured& result, double tolerance_factor) const;
   WorkerLost lose(Outcome outcome, const std::string& reason, bool without_fault = false);
   WorkerLost lose_gone_worker(const std::string& how);
   std::string end_of_worker();

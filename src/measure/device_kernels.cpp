@@ -151,11 +151,7 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol, ElementType type)
 
 void DeviceKernels::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
                            std::span<void* const> arguments, unsigned copies) {
-  LaunchShape shape;
-  shape.block_x = threads;
-  shape.grid_x = blocks;
-  shape.grid_y = copies;
-  gpu_.launch(kernel, shape, arguments);
+  gpu_.launch(kernel, {{blocks, copies}, {threads}}, arguments);
 }
 
 template <typename... Arguments>

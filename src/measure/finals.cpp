@@ -25,7 +25,7 @@ constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
 /// One of those who run: a finalist, the twin or a baseline.
 struct Runner {
-  FinalTime result;
+  Measured result;
   std::unique_ptr<LoadedKernel> kernel;  ///< none of a library
   Subject subject;
   double tolerance_factor = 1;
@@ -114,10 +114,10 @@ class Finals {
     }
   }
 
-  std::vector<FinalTime> results() {
-    std::vector<FinalTime> results;
+  std::vector<Measured> results() {
+    std::vector<Measured> results;
     for (std::size_t i = 0; i < runners_.size(); ++i) {
-      FinalTime& result = runners_[i].result;
+      Measured& result = runners_[i].result;
       Samples& samples = finalists_[i].samples;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));

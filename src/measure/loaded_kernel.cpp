@@ -16,8 +16,8 @@ namespace {
 /// Arrays whose addresses on all GPUs are passed.
 std::set<std::string> names_of_peers(const MeasureRequest& request) {
   std::set<std::string> names;
-  for (const KernelCall& call : request.calls) {
-    for (const ArgumentValue& argument : call.arguments)
+  for (const KernelLaunch& launch : request.launches) {
+    for (const ArgumentValue& argument : launch.arguments)
       if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
   }
   return names;
@@ -26,11 +26,11 @@ std::set<std::string> names_of_peers(const MeasureRequest& request) {
 }  // namespace
 
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
-                               const std::vector<KernelCall>& calls) {
+                               const std::vector<KernelLaunch>& launches) {
   std::vector<Kernel> kernels;
-  for (const KernelCall& call : calls) {
-    Kernel& kernel = kernels.emplace_back(module, call.symbol);
-    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+  for (const KernelLaunch& launch : launches) {
+    Kernel& kernel = kernels.emplace_back(module, launch.symbol);
+    const auto bytes = static_cast<int>(launch.dynamic_shared_bytes);
     if (bytes > 0) kernel.allow_dynamic_shared(bytes);
   }
   return kernels;
@@ -39,7 +39,7 @@ std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
 std::vector<GpuStep> steps_of(const MeasureRequest& request) {
   if (!request.steps.empty()) return request.steps;
   std::vector<GpuStep> steps;
-  for (std::size_t i = 0; i < request.calls.size(); ++i) {
+  for (std::size_t i = 0; i < request.launches.size(); ++i) {
     GpuStep& step = steps.emplace_back();
     step.launch = static_cast<std::int64_t>(i);
   }
@@ -63,8 +63,8 @@ GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const 
   group_.on_each([&](std::size_t gpu) {
     list_peers(gpu);
     Member& member = *members_[gpu];
-    for (const KernelCall& call : request_.calls)
-      member.arguments.emplace_back(call.arguments, member.addresses,
+    for (const KernelLaunch& launch : request_.launches)
+      member.arguments.emplace_back(launch.arguments, member.addresses,
                                     PeerArguments{static_cast<std::int64_t>(gpu), &member.peers});
   });
   group_.join();
@@ -85,7 +85,7 @@ std::unique_ptr<GroupKernel::Member> GroupKernel::load(std::size_t gpu,
                                                        const std::map<std::string, DeviceAddress>& wholes) {
   auto member = std::make_unique<Member>();
   member->module = std::make_shared<const Module>(request_.cubin);
-  member->kernels = kernels_of(member->module, request_.calls);
+  member->kernels = kernels_of(member->module, request_.launches);
   member->workspace =
       std::make_unique<KernelWorkspace>(group_.gpu(gpu), group_.kernels(gpu), request_.workspace);
   member->addresses = slices_.addresses(gpu);
@@ -153,11 +153,12 @@ void GroupKernel::run(const GpuStep& step) {
   }
 }
 
-void GroupKernel::launch_kernel(std::size_t call) {
+void GroupKernel::launch_kernel(std::size_t number) {
+  const KernelLaunch& launch = request_.launches[number];
   group_.on_each([&](std::size_t gpu) {
     const Member& member = *members_[gpu];
-    group_.gpu(gpu).launch(member.kernels.at(call), request_.calls[call].shape,
-                           member.arguments[call].pointers(), call > 0 && request_.calls[call].programmatic);
+    group_.gpu(gpu).launch(member.kernels.at(number), launch, member.arguments[number].pointers(),
+                           number > 0 && launch.programmatic);
   });
 }
 
@@ -229,7 +230,7 @@ LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureReque
       buffers_(buffers),
       request_(request),
       module_(std::make_shared<const Module>(request.cubin)),
-      kernels_(kernels_of(module_, request.calls)),
+      kernels_(kernels_of(module_, request.launches)),
       own_(gpu, buffers.kernels(),
            buffers.slices() == nullptr ? request.workspace : std::vector<SizedWorkspace>{}),
       tally_(std::make_shared<LaunchTally>()) {
@@ -248,19 +249,19 @@ OwnMemory& LoadedKernel::own_workspace() {
 }
 
 int LoadedKernel::blocks_per_multiprocessor(std::size_t kernel) const {
-  const LaunchShape& shape = request_.calls[kernel].shape;
-  return kernels_[kernel].blocks_per_multiprocessor(static_cast<int>(shape.threads()),
-                                                    shape.dynamic_shared_bytes);
+  const LaunchShape& shape = request_.launches[kernel];
+  return kernels_[kernel].blocks_per_multiprocessor(static_cast<int>(shape.block.count()),
+                                                    static_cast<std::size_t>(shape.dynamic_shared_bytes));
 }
 
 /// The first with the fewest resident warps.
 std::size_t LoadedKernel::narrowest() const {
-  constexpr unsigned kWarp = 32;
+  constexpr std::int64_t kWarp = 32;
   std::size_t narrowest = 0;
-  unsigned fewest = std::numeric_limits<unsigned>::max();
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
-    const unsigned warps = (request_.calls[i].shape.threads() + kWarp - 1) / kWarp;
-    const unsigned resident = warps * static_cast<unsigned>(blocks_per_multiprocessor(i));
+    const std::int64_t warps = (request_.launches[i].block.count() + kWarp - 1) / kWarp;
+    const std::int64_t resident = warps * blocks_per_multiprocessor(i);
     if (resident < fewest) narrowest = i;
     fewest = std::min(fewest, resident);
   }
@@ -277,11 +278,11 @@ void LoadedKernel::fill_constants() {
 void LoadedKernel::launch(std::size_t copy) {
   if (group_) return group_->launch();
   for (std::size_t i = 0; i < kernels_.size(); ++i)
-    launch_one(i, copy, i > 0 && request_.calls[i].programmatic);
+    launch_one(i, copy, i > 0 && request_.launches[i].programmatic);
 }
 
 void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy, bool programmatic) {
-  gpu_.launch(kernels_[kernel], request_.calls[kernel].shape, arguments_[copy][kernel].pointers(),
+  gpu_.launch(kernels_[kernel], request_.launches[kernel], arguments_[copy][kernel].pointers(),
               programmatic);
 }
 
@@ -314,7 +315,7 @@ void LoadedKernel::bind(std::size_t copy) {
   std::map<std::string, DeviceAddress> addresses = buffers_.addresses(copy);
   addresses.insert(own_.addresses().begin(), own_.addresses().end());
   std::vector<ArgumentPack>& packs = arguments_.emplace_back();
-  for (const KernelCall& call : request_.calls) packs.emplace_back(call.arguments, addresses);
+  for (const KernelLaunch& launch : request_.launches) packs.emplace_back(launch.arguments, addresses);
 }
 
 std::size_t LoadedKernel::bind_copies() {

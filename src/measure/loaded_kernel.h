@@ -18,9 +18,9 @@
 
 namespace tiletune {
 
-/// The calls' kernels, by call, with the shared memory that they ask for. Throws CudaError.
+/// The launches' kernels, in their order, with the shared memory that they ask for. Throws CudaError.
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
-                               const std::vector<KernelCall>& calls);
+                               const std::vector<KernelLaunch>& launches);
 /// What each GPU of a group does for a request, in this order: without steps its kernels follow each other.
 std::vector<GpuStep> steps_of(const MeasureRequest& request);
 
@@ -49,12 +49,12 @@ class GroupKernel : public OwnMemory {
   /// On one GPU.
   struct Member {
     std::shared_ptr<const Module> module;
-    std::vector<Kernel> kernels;  ///< by call
+    std::vector<Kernel> kernels;  ///< by launch
     std::unique_ptr<KernelWorkspace> workspace;
     std::map<std::string, DeviceAddress> addresses;  ///< of slices and workspaces
     DeviceBuffer lists;                              ///< of addresses on all GPUs
     std::map<std::string, DeviceAddress> peers;      ///< where the list of each array lies
-    std::vector<ArgumentPack> arguments;             ///< by call
+    std::vector<ArgumentPack> arguments;             ///< by launch
   };
 
   /// On no GPU yet. Where loading fails on one of them, the destructor frees the others' parts in their
@@ -67,7 +67,7 @@ class GroupKernel : public OwnMemory {
   ElementType type(const std::string& name) const;
   void check_step(const GpuStep& step, const GroupLibraries& libraries) const;
   void run(const GpuStep& step);
-  void launch_kernel(std::size_t call);
+  void launch_kernel(std::size_t number);
   void copy(const GpuStep& step);
   void run_collective(const GpuStep& step);
   template <typename Check>
@@ -123,11 +123,11 @@ class LoadedKernel {
   ProblemBuffers& buffers_;
   const MeasureRequest& request_;
   std::shared_ptr<const Module> module_;
-  std::vector<Kernel> kernels_;         ///< by call
+  std::vector<Kernel> kernels_;         ///< by launch
   KernelWorkspace own_;                 ///< nothing on several GPUs
   std::unique_ptr<GroupKernel> group_;  ///< on several GPUs
   std::shared_ptr<LaunchTally> tally_;
-  std::vector<std::vector<ArgumentPack>> arguments_;  ///< by copy and call
+  std::vector<std::vector<ArgumentPack>> arguments_;  ///< by copy and launch
 };
 
 }  // namespace tiletune

@@ -29,23 +29,23 @@ Value named_or(const Pairs& pairs, const char* name, Value fallback) {
   return found == pairs.end() ? fallback : found->second;
 }
 
-constexpr std::array<std::pair<ElementType, BlasType>, 9> kBlasTypes{{{ElementType::f16, BlasType::f16},
-                                                                      {ElementType::bf16, BlasType::bf16},
-                                                                      {ElementType::tf32, BlasType::tf32},
-                                                                      {ElementType::f32, BlasType::f32},
-                                                                      {ElementType::f64, BlasType::f64},
-                                                                      {ElementType::e4m3, BlasType::e4m3},
-                                                                      {ElementType::e5m2, BlasType::e5m2},
-                                                                      {ElementType::i8, BlasType::i8},
-                                                                      {ElementType::i32, BlasType::i32}}};
+constexpr std::array<std::pair<ElementType, ElementType>, 9> kBlasTypes{{{ElementType::f16, ElementType::f16},
+                                                                      {ElementType::bf16, ElementType::bf16},
+                                                                      {ElementType::tf32, ElementType::tf32},
+                                                                      {ElementType::f32, ElementType::f32},
+                                                                      {ElementType::f64, ElementType::f64},
+                                                                      {ElementType::e4m3, ElementType::e4m3},
+                                                                      {ElementType::e5m2, ElementType::e5m2},
+                                                                      {ElementType::i8, ElementType::i8},
+                                                                      {ElementType::i32, ElementType::i32}}};
 
-const std::pair<ElementType, BlasType>* find_blas_type(ElementType type) {
+const std::pair<ElementType, ElementType>* find_blas_type(ElementType type) {
   const auto* const found = std::find_if(kBlasTypes.begin(), kBlasTypes.end(),
                                          [&](const auto& pair) { return pair.first == type; });
   return found == kBlasTypes.end() ? nullptr : found;
 }
 
-BlasType blas_type(ElementType type) {
+ElementType blas_type(ElementType type) {
   const auto* const found = find_blas_type(type);
   if (found == nullptr) throw GpuError(fmt::format("no library multiplies matrices of {}", name(type)));
   return found->second;
@@ -103,7 +103,7 @@ Addresses addresses_of(const Buffers& buffers) {
 
 void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request, const Addresses& wide) {
   BlasGemm gemm = blas_gemm(request, wide);
-  gemm.a = gemm.b = gemm.c = gemm.compute = BlasType::f64;
+  gemm.a = gemm.b = gemm.c = gemm.compute = ElementType::f64;
   if (blas != nullptr) {
     BlasGemm plain = gemm;
     plain.epilogue = BlasEpilogue::identity;
@@ -126,9 +126,9 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
 
 void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launch,
                           const Addresses& addresses) {
-  const Kernel kernel(launch.cubin, launch.call.symbol);
-  const ArgumentPack pack(launch.call.arguments, addresses);
-  gpu.launch(kernel, launch.call.shape, pack.pointers());
+  const Kernel kernel(launch.cubin, launch.launch.symbol);
+  const ArgumentPack pack(launch.launch.arguments, addresses);
+  gpu.launch(kernel, launch.launch, pack.pointers());
   gpu.synchronize();
 }
 

@@ -171,10 +171,10 @@ struct Instantiator::Impl {
   }
 
   KernelLaunch evaluate_launch(const LaunchPrograms& launch, const Bindings& bindings) const {
-    return {kernel_expression(launch, bindings),
-            launch.grid.evaluate(bindings),
-            launch.block.evaluate(bindings),
-            shared_bytes(launch.dynamic_shared_bytes, bindings),
+    std::string kernel = kernel_expression(launch, bindings);
+    return {{launch.grid.evaluate(bindings), launch.block.evaluate(bindings),
+             shared_bytes(launch.dynamic_shared_bytes, bindings)},
+            std::move(kernel),
             launch.arguments.evaluate(bindings),
             launch.programmatic && is_true(evaluate(*launch.programmatic, bindings))};
   }

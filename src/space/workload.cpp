@@ -198,8 +198,9 @@ KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& argume
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
   const SymbolTable& symbols = scope.constants();
-  return {launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
-          ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
+  return {{ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
+           ShapePrograms(launch.block, symbols, "threads").evaluate(bindings)},
+          launch.kernel,
           ArgumentPrograms(arguments, symbols).evaluate(bindings)};
 }
 

@@ -139,7 +139,7 @@ class MeasuringEvaluator : public Evaluator {
 
   Evaluation first_prepared(const Prepared& prepared) {
     baselines_ = prepared.baselines;
-    for (const MeasuredBaseline& baseline : baselines_) {
+    for (const Measured& baseline : baselines_) {
       baseline_rows_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
     }
     return measure_next_baseline({.calibration = prepared.calibration, .note = prepared.note});
@@ -169,8 +169,8 @@ class MeasuringEvaluator : public Evaluator {
     row.gpu_uuid = target_.uuid;
     Evaluation evaluation;
     if (row.outcome == Outcome::ok && measured.timing) {
-      baselines_.push_back({row.template_name, "", row.kernel_expression, "", "",
-                            row.relative_error.value_or(0), *measured.timing});
+      baselines_.push_back(measured);
+      baselines_.back().name = row.template_name;
       baseline_rows_.push_back(std::move(row));
     } else {
       evaluation.note = left_out_as_baseline(row);
@@ -251,7 +251,7 @@ class MeasuringEvaluator : public Evaluator {
   PrepareRequest request_;  ///< of the workload
   bool reported_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
-  std::vector<MeasuredBaseline> baselines_;  ///< of the workload
+  std::vector<Measured> baselines_;  ///< of the workload
   std::vector<Trial> baseline_rows_;         ///< rows of baselines_, until all are known
   std::deque<Candidate> waiting_baselines_;  ///< to be measured
   std::optional<Candidate> baseline_;        ///< that a worker measures

@@ -116,9 +116,9 @@ std::size_t most_rounds(const FinalsSamples& samples) {
 }
 
 /// Finalists in the order of their tickets, so the leader before all others.
-std::vector<const FinalTime*> sound_times(const FinalsMeasured& measured) {
-  std::vector<const FinalTime*> times;
-  for (const FinalTime& time : measured.times) {
+std::vector<const Measured*> sound_times(const FinalsMeasured& measured) {
+  std::vector<const Measured*> times;
+  for (const Measured& time : measured.times) {
     if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
   }
   std::stable_sort(times.begin(), times.end(),
@@ -157,7 +157,7 @@ class Rewriter {
 
   void rewrite(FinalRow& final_row, const MedianInterval& interval) const {
     Trial& row = final_row.row;
-    const FinalTime& time = *final_row.time;
+    const Measured& time = *final_row.time;
     const Workload& workload = task_.instantiator.workload();
     if (!row.first_median_us) row.first_median_us = row.median_us;
     row.timed_in = "final";
@@ -203,8 +203,8 @@ FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws, std:
 FinalRows collect_final_rows(const Database& database, const WorkloadFinals& finals,
                              const FinalsMeasured& measured, const std::vector<Trial>& baselines) {
   FinalRows rows;
-  const FinalTime* twin = nullptr;
-  for (const FinalTime* time : sound_times(measured)) {
+  const Measured* twin = nullptr;
+  for (const Measured* time : sound_times(measured)) {
     if (const Finalist* finalist = finals.finalist(time->ticket)) {
       auto row = database.find(finalist->entry.key);
       if (row && row->outcome == Outcome::ok) rows.finalists.push_back({std::move(*row), time});

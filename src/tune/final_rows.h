@@ -42,7 +42,7 @@ FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws = 200
 /// A row and what the finals gave for it.
 struct FinalRow {
   Trial row;
-  const FinalTime* time = nullptr;  ///< with a timing
+  const Measured* time = nullptr;  ///< with a timing
 };
 
 /// Everybody with a time in a workload's finals.

@@ -235,7 +235,7 @@ void Finals::finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measu
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += measured.wall_ms / kMillisecondsPerSecond;
   const Finalist* const leader = finals.leader();
-  for (const FinalTime& time : measured.times) {
+  for (const Measured& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
     // Without enough memory it has no time here; that is not a fault.
     const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
@@ -268,7 +268,7 @@ void Finals::lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss) {
 /// False where the ceilings have to be measured again first.
 bool Finals::find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFinals& finals,
                               const FinalsMeasured& measured) const {
-  for (const FinalTime& time : measured.times) {
+  for (const Measured& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
     const StandingsEntry& entry = finalist->entry;

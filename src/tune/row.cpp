@@ -113,6 +113,11 @@ void add_figures(Trial& trial, const Figures& figures) {
   });
 }
 
+/// Of a baseline that was not compared 0.
+double error_of(const Measured& baseline) {
+  return baseline.accuracy ? baseline.accuracy->relative_error : 0;
+}
+
 /// What rows of kernels and baselines have in common.
 Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target) {
   Trial trial;
@@ -167,20 +172,21 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
 }
 
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
-                          const MeasuredBaseline& baseline) {
+                          const Measured& baseline) {
   Trial trial = common_trial(spec, task, target);
   trial.kind = "baseline";
   trial.template_name = baseline.name;
-  trial.kernel_expression = baseline.kernel;
-  trial.derived = Json{{"library", baseline.library}, {"algorithm", baseline.algorithm}}.dump();
+  const auto& [library, kernels, algorithm] = *baseline.library;
+  trial.kernel_expression = kernels;
+  trial.derived = Json{{"library", library}, {"algorithm", algorithm}}.dump();
   trial.key =
-      baseline_identity(trial, baseline.library, inputs_text(task), policy_identity(spec.measure, spec.view))
+      baseline_identity(trial, library, inputs_text(task), policy_identity(spec.measure, spec.view))
           .hex();
   trial.outcome = Outcome::ok;
-  trial.relative_error = baseline.relative_error;
+  trial.relative_error = error_of(baseline);
   trial.pipe = library_pipe(task.spec->operation);
   trial.timed_in = kSampling;
-  add_timing(trial, baseline.timing, task.instantiator.workload(), target);
+  add_timing(trial, *baseline.timing, task.instantiator.workload(), target);
   add_throttling(trial);
   if (!baseline.warning.empty()) add_warning(trial, baseline.warning);
   return trial;
@@ -361,15 +367,15 @@ std::string left_out_as_baseline(const Trial& row) {
                      name(row.outcome), row.reason);
 }
 
-void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {
+void add_baseline(Trial& trial, const std::vector<Measured>& baselines) {
   const auto fastest = std::min_element(baselines.begin(), baselines.end(), [](const auto& a, const auto& b) {
-    return a.timing.median_us < b.timing.median_us;
+    return a.timing->median_us < b.timing->median_us;
   });
   if (fastest == baselines.end()) return;
   Trial row;
   row.template_name = fastest->name;
-  row.median_us = fastest->timing.median_us;
-  row.relative_error = fastest->relative_error;
+  row.median_us = fastest->timing->median_us;
+  row.relative_error = error_of(*fastest);
   add_baseline(trial, row);
 }
 

@@ -25,7 +25,7 @@ bool is_of_variant(const Trial& row, const Operation& operation);
 
 /// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
-                          const MeasuredBaseline& baseline);
+                          const Measured& baseline);
 
 /// What the compiled kernels need: of several launches, those of the one with the lowest occupancy.
 void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
@@ -48,7 +48,7 @@ void add_screening(Trial& trial, double leader_us);
 /// The note of a baseline that its row says is not to be compared with.
 std::string left_out_as_baseline(const Trial& row);
 /// Compares with the fastest of the baselines, if there are any.
-void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
+void add_baseline(Trial& trial, const std::vector<Measured>& baselines);
 /// Compares with a baseline's row.
 void add_baseline(Trial& trial, const Trial& baseline);
 /// What was seen of the GPU during the samples that the row has; warns of what may have disturbed them.

@@ -159,23 +159,6 @@ std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& g
   }
 }
 
-namespace {
-
-/// With the launch as the driver takes it.
-KernelCall call_of(const KernelLaunch& launch, const std::string& symbol) {
-  const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  const LaunchShape shape{u(launch.grid.x),
-                          u(launch.grid.y),
-                          u(launch.grid.z),
-                          u(launch.block.x),
-                          u(launch.block.y),
-                          u(launch.block.z),
-                          u(launch.dynamic_shared_bytes)};
-  return {symbol, shape, launch.arguments, launch.programmatic};
-}
-
-}  // namespace
-
 std::string unusable_reason(const Instance& instance, const UserError& error) {
   if (instance.compiled_file.empty()) return error.what();
   return fmt::format("{}: {}", instance.compiled_file, error.message());
@@ -184,8 +167,9 @@ std::string unusable_reason(const Instance& instance, const UserError& error) {
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary) {
   MeasureRequest request;
   request.cubin = binary.cubin;
-  for (std::size_t i = 0; i < instance.launches.size(); ++i)
-    request.calls.push_back(call_of(instance.launches[i], binary.kernel_symbols.at(i)));
+  request.launches = instance.launches;
+  for (std::size_t i = 0; i < request.launches.size(); ++i)
+    request.launches[i].symbol = binary.kernel_symbols.at(i);
   request.steps = instance.steps;
   request.constants = instance.constants;
   request.workspace = instance.workspace;
@@ -466,8 +450,8 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   for (std::size_t i = 0; i < kernels.operation.size(); ++i) {
     const TaskKernel& kernel = task.kernels[i];
     const Binary& binary = *kernels.operation[i];
-    PrepareRequest::OperationLaunch launch{kernel.spec->input, binary.cubin,
-                                           call_of(*kernel.launch, binary.kernel_symbols.front())};
+    PrepareRequest::OperationLaunch launch{kernel.spec->input, binary.cubin, *kernel.launch};
+    launch.launch.symbol = binary.kernel_symbols.front();
     if (kernel.is_reference())
       request.reference = std::move(launch);
     else

@@ -52,7 +52,7 @@ MeasureRequest kernel(std::uint64_t ticket) {
   MeasureRequest request;
   request.ticket = ticket;
   request.cubin = "binary\0bytes";
-  request.calls.emplace_back();
+  request.launches.emplace_back();
   return request;
 }
 
@@ -288,7 +288,7 @@ TEST(GpuClient, AFinalistBeyondTheBoundIsWrong) {
   const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
   const auto finals = as<FinalsMeasured>(end);
   ASSERT_FALSE(finals.times.empty());
-  for (const FinalTime& time : finals.times)
+  for (const Measured& time : finals.times)
     EXPECT_EQ(time.outcome, time.ticket == 2 ? Outcome::wrong_result : Outcome::ok) << time.ticket;
 }
 

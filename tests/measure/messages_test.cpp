@@ -20,6 +20,12 @@ Json travelled(const Json& json) {
   return *reader.next();
 }
 
+KernelLaunch launch_of(const char* symbol, std::int64_t blocks, std::int64_t threads) {
+  KernelLaunch launch{{{blocks}, {threads}}};
+  launch.symbol = symbol;
+  return launch;
+}
+
 MeasureRequest sample_request() {
   MeasureRequest request;
   request.ticket = 42;
@@ -27,13 +33,15 @@ MeasureRequest sample_request() {
       "\x7f"
       "ELF\0\xff",
       6);
-  KernelCall& call = request.calls.emplace_back();
-  call.symbol = "_Z5sgemm";
-  call.shape = {1, 2, 3, 4, 5, 6, 70000};
+  KernelLaunch& launch = request.launches.emplace_back();
+  launch.symbol = "_Z5sgemm";
+  launch.grid = {1, 2, 3};
+  launch.block = {4, 5, 6};
+  launch.dynamic_shared_bytes = 70000;
   request.constants = {{"d_filter", "filter", 144}};
   request.workspace = {{"partials", ElementType::bf16, std::int64_t{1} << 40, false},
                        {"tickets", ElementType::u32, 0, true}};
-  call.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
+  launch.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
                     {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
                     {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
                     {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
@@ -55,10 +63,10 @@ TEST(Messages, MeasureRequestSurvives) {
   const MeasureRequest after = from_json<MeasureRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.cubin, before.cubin);
-  EXPECT_EQ(after.calls[0].shape.dynamic_shared_bytes, 70000U);
-  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
-  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
-  EXPECT_FALSE(after.calls[0].arguments[4].tensor_map);
+  EXPECT_EQ(after.launches[0].dynamic_shared_bytes, 70000);
+  EXPECT_EQ(after.launches[0].arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
+  EXPECT_EQ(after.launches[0].arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
+  EXPECT_FALSE(after.launches[0].arguments[4].tensor_map);
   EXPECT_EQ(after.workspace[0].bytes(), std::size_t{1} << 41);
 }
 
@@ -72,8 +80,8 @@ TEST(Messages, PrepareRequestSurvives) {
   before.policy.cache = CachePolicy::warm;
   before.policy.samples = 31;
   before.baseline = Baseline::none;
-  before.inputs = {{"A", std::string("\x7f\0", 2), {"fill", {2, 1, 1, 32, 1, 1, 0}, {}}}};
-  before.reference = PrepareRequest::OperationLaunch{"", "cubin", {"reference", {9, 1, 1, 256, 1, 1, 0}, {}}};
+  before.inputs = {{"A", std::string("\x7f\0", 2), launch_of("fill", 2, 32)}};
+  before.reference = PrepareRequest::OperationLaunch{"", "cubin", launch_of("reference", 9, 256)};
   const PrepareRequest after = from_json<PrepareRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.policy.cache, CachePolicy::warm);
@@ -140,13 +148,21 @@ TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
 
 TEST(Messages, PreparedSurvives) {
   Prepared before;
-  before.baselines.push_back(
-      {"cublaslt", "cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8", "odd", 1e-7, summarise({{2, 3}})});
+  Measured& baseline = before.baselines.emplace_back(timed({2, 3}));
+  baseline.name = "cublaslt";
+  baseline.warning = "odd";
+  baseline.library = LibraryKernels{"cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8"};
+  baseline.accuracy = Accuracy{1e-7, 7e-6, 1e-4, "C[12,77]"};
   before.calibration = Calibration{65.1, 4200, 33000, 1.25, 1.5, 0.53};
   before.note = "cuBLASLt: 2 of 8 were left out";
   const Prepared after = from_json<Prepared>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
-  EXPECT_EQ(after.baselines.front().timing.median_us, 2.5);
+  EXPECT_EQ(after.baselines.front().timing->median_us, 2.5);
+  for (const char* const needed : {"timing", "library"}) {
+    Json bad = to_json(before);
+    bad["baselines"][0][needed] = nullptr;
+    EXPECT_THROW(from_json<Prepared>(bad), ProtocolError) << needed;
+  }
 }
 
 TEST(Messages, FinalsSurvive) {

@@ -190,8 +190,10 @@ TEST_F(IdentityTest, ALibrarysBaselineIsAnotherOnOtherInputs) {
     const TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
     Task task = std::move(plan_tasks(spec).front());
     for (TaskKernel& kernel : task.kernels) kernel.hash = kernel_hash;
-    MeasuredBaseline baseline;
+    Measured baseline;
     baseline.name = "cublas";
+    baseline.library.emplace();
+    baseline.timing.emplace();
     return make_baseline_trial(spec, task, target_, baseline).key;
   };
   const auto with_values = [](const std::string& values) {

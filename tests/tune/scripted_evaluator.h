@@ -64,9 +64,9 @@ class ScriptedEvaluator : public InstantEvaluator {
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
-    for (const MeasureRequest& one : request.finalists) widths.push_back(one.calls.front().shape.grid_x);
+    for (const MeasureRequest& one : request.finalists) widths.push_back(static_cast<unsigned>(one.launches.front().grid.x));
     for (const MeasureRequest& one : request.finalists) {
-      const Fate fate = in_finals(one.calls.front().shape.grid_x);
+      const Fate fate = in_finals(static_cast<unsigned>(one.launches.front().grid.x));
       if (fate.lost) {
         evaluation.finals.reset();
         WorkerLost& lost = evaluation.finals_lost.emplace();
@@ -75,12 +75,12 @@ class ScriptedEvaluator : public InstantEvaluator {
         lost.end.reason = "as the test says";
         return answer(std::move(evaluation));
       }
-      FinalTime& time = result.times.emplace_back();
+      Measured& time = result.times.emplace_back();
       time.ticket = one.ticket;
       time.outcome = fate.outcome;
-      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, one.calls.front().shape.grid_x);
+      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, static_cast<unsigned>(one.launches.front().grid.x));
     }
-    FinalTime& second_copy = result.times.emplace_back(result.times.front());
+    Measured& second_copy = result.times.emplace_back(result.times.front());
     second_copy.ticket = 0;
     second_copy.name = "twin";
     answer(std::move(evaluation));
