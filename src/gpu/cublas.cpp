@@ -92,7 +92,9 @@ Blas::Blas(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
 Blas::~Blas() { impl_->api.destroy(impl_->handle); }
 
 bool Blas::computes(const BlasGemm& gemm) {
-  const auto is_8_bit_float = [](ElementType type) { return type == ElementType::e4m3 || type == ElementType::e5m2; };
+  const auto is_8_bit_float = [](ElementType type) {
+    return type == ElementType::e4m3 || type == ElementType::e5m2;
+  };
   return gemm.epilogue == BlasEpilogue::identity && !is_8_bit_float(gemm.a) && !is_8_bit_float(gemm.b);
 }
 

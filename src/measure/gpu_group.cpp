@@ -129,38 +129,31 @@ std::vector<std::vector<double>> GroupLaunches::times_us(int count) {
 
 /// A worker that is confined makes no connections: those that collective operations need are made by a first
 /// one of each kind.
-void GroupLibraries::open_nccl(GpuGroup& group) {
-  if (nccl || !why_no_nccl.empty()) return;
+void GpuGroup::open_nccl() {
+  if (nccl_ || !why_no_nccl_.empty()) return;
   constexpr std::size_t kElements = std::size_t{1} << 18;
   std::vector<int> indices;
-  group.on_each([&](std::size_t number) { indices.push_back(group.gpu(number).facts().index); });
+  for (const Gpu* gpu : gpus_) indices.push_back(gpu->facts().index);
   try {
     auto opened = std::make_unique<Nccl>(indices);
     std::vector<DeviceBuffer> memory;
     std::vector<NcclPart> gathered;
     std::vector<NcclPart> scattered;
-    group.on_each([&](std::size_t number) {
+    on_each([&](std::size_t number) {
       const std::size_t part = kElements * sizeof(float);
-      const DeviceAddress one = memory.emplace_back((1 + group.size()) * part).address();
-      gathered.push_back({one, one + part, group.stream(number)});
-      scattered.push_back({one + part, one, group.stream(number)});
+      const DeviceAddress one = memory.emplace_back((1 + size()) * part).address();
+      gathered.push_back({one, one + part, stream(number)});
+      scattered.push_back({one + part, one, stream(number)});
     });
     opened->all_gather(gathered, kElements, ElementType::f32);
     opened->reduce_scatter(scattered, kElements, ElementType::f32);
-    group.wait();
-    nccl = std::move(opened);
+    wait();
+    nccl_ = std::move(opened);
   } catch (const CudaError&) {
     throw;
   } catch (const GpuError& error) {
-    why_no_nccl = error.what();
+    why_no_nccl_ = error.what();
   }
-}
-
-void GroupLibraries::open_blas(GpuGroup& group) {
-  if (!blas.empty()) return;
-  std::vector<std::unique_ptr<Blas>> opened;
-  group.on_each([&](std::size_t number) { opened.push_back(std::make_unique<Blas>(group.gpu(number))); });
-  blas = std::move(opened);
 }
 
 Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workload_(workload) {

@@ -46,18 +46,17 @@ std::vector<GpuStep> steps_of(const MeasureRequest& request) {
   return steps;
 }
 
-GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request)
+GroupKernel::GroupKernel(Slices& slices, const MeasureRequest& request)
     : group_(slices.group()),
       slices_(slices),
-      libraries_(libraries),
       request_(request),
       steps_(steps_of(request)),
       launches_(group_) {}
 
-GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+GroupKernel::GroupKernel(Slices& slices, const MeasureRequest& request,
                          const std::map<std::string, DeviceAddress>& wholes)
-    : GroupKernel(slices, libraries, request) {
-  for (const GpuStep& step : steps_) check_step(step, libraries);
+    : GroupKernel(slices, request) {
+  for (const GpuStep& step : steps_) check_step(step);
   group_.fork();
   group_.on_each([&](std::size_t gpu) { members_.push_back(load(gpu, wholes)); });
   group_.on_each([&](std::size_t gpu) {
@@ -123,9 +122,9 @@ ElementType GroupKernel::type(const std::string& name) const {
   throw GpuError(fmt::format("there is no buffer '{}'", name));
 }
 
-void GroupKernel::check_step(const GpuStep& step, const GroupLibraries& libraries) const {
+void GroupKernel::check_step(const GpuStep& step) const {
   if (step.kind != StepKind::collective) return;
-  if (!libraries.nccl) throw Unlaunchable(Outcome::refused, libraries.why_no_nccl);
+  if (group_.nccl() == nullptr) throw Unlaunchable(Outcome::refused, group_.why_no_nccl());
   if (step.collective == Collective::reduce_scatter && !Nccl::adds(type(step.from)))
     throw Unlaunchable(Outcome::refused,
                        fmt::format("NCCL does not add numbers of type {}", name(type(step.from))));
@@ -190,8 +189,8 @@ void GroupKernel::run_collective(const GpuStep& step) {
   }
   const auto elements = static_cast<std::size_t>(step.elements);
   if (step.collective == Collective::all_gather)
-    return libraries_.nccl->all_gather(parts, elements, type(step.from));
-  libraries_.nccl->reduce_scatter(parts, elements, type(step.from));
+    return group_.nccl()->all_gather(parts, elements, type(step.from));
+  group_.nccl()->reduce_scatter(parts, elements, type(step.from));
 }
 
 void GroupKernel::reset() {
@@ -236,7 +235,7 @@ LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureReque
       tally_(std::make_shared<LaunchTally>()) {
   tally_->tolerance_factor = request.tolerance_factor;
   if (Slices* slices = buffers.slices()) {
-    group_ = std::make_unique<GroupKernel>(*slices, *buffers.libraries(), request, buffers.addresses());
+    group_ = std::make_unique<GroupKernel>(*slices, request, buffers.addresses());
     return;
   }
   fill_constants();
@@ -282,8 +281,7 @@ void LoadedKernel::launch(std::size_t copy) {
 }
 
 void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy, bool programmatic) {
-  gpu_.launch(kernels_[kernel], request_.launches[kernel], arguments_[copy][kernel].pointers(),
-              programmatic);
+  gpu_.launch(kernels_[kernel], request_.launches[kernel], arguments_[copy][kernel].pointers(), programmatic);
 }
 
 std::vector<std::function<void()>> LoadedKernel::parts() {
@@ -295,14 +293,12 @@ std::vector<std::function<void()>> LoadedKernel::parts() {
 }
 
 Subject LoadedKernel::subject() {
-  if (group_) {
-    Subject subject{[this](std::size_t) { group_->launch(); }, [] { return std::size_t{1}; }, &buffers_,
-                    tally_};
-    subject.gpu_times_us = [this](int count) { return group_->times_us(count); };
-    subject.floor_us = buffers_.slices()->group().floor_us;
-    return subject;
-  }
-  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_, tally_};
+  Subject subject{[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_,
+                  tally_};
+  if (!group_) return subject;
+  subject.gpu_times_us = [this](int count) { return group_->times_us(count); };
+  subject.floor_us = buffers_.slices()->group().floor_us;
+  return subject;
 }
 
 void LoadedKernel::rebind() {
@@ -320,7 +316,7 @@ void LoadedKernel::bind(std::size_t copy) {
 
 std::size_t LoadedKernel::bind_copies() {
   const std::size_t copies = buffers_.copies();
-  while (arguments_.size() < copies) bind(arguments_.size());
+  while (!group_ && arguments_.size() < copies) bind(arguments_.size());
   return copies;
 }
 

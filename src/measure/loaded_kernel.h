@@ -29,9 +29,9 @@ std::vector<GpuStep> steps_of(const MeasureRequest& request);
 class GroupKernel : public OwnMemory {
  public:
   /// Throws CudaError, and Unlaunchable when memory does not suffice for the workspaces, or a step needs
-  /// NCCL, which `libraries` do not have. `wholes` are the buffers on the first GPU. All arguments must
+  /// NCCL, which the group does not have. `wholes` are the buffers on the first GPU. All arguments must
   /// outlive it.
-  GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+  GroupKernel(Slices& slices, const MeasureRequest& request,
               const std::map<std::string, DeviceAddress>& wholes);
   ~GroupKernel() override;
 
@@ -59,13 +59,13 @@ class GroupKernel : public OwnMemory {
 
   /// On no GPU yet. Where loading fails on one of them, the destructor frees the others' parts in their
   /// contexts.
-  GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request);
+  GroupKernel(Slices& slices, const MeasureRequest& request);
 
   std::unique_ptr<Member> load(std::size_t gpu, const std::map<std::string, DeviceAddress>& wholes);
   void list_peers(std::size_t gpu);
   /// The type of an array that steps name.
   ElementType type(const std::string& name) const;
-  void check_step(const GpuStep& step, const GroupLibraries& libraries) const;
+  void check_step(const GpuStep& step) const;
   void run(const GpuStep& step);
   void launch_kernel(std::size_t number);
   void copy(const GpuStep& step);
@@ -75,7 +75,6 @@ class GroupKernel : public OwnMemory {
 
   GpuGroup& group_;
   Slices& slices_;
-  const GroupLibraries& libraries_;
   const MeasureRequest& request_;
   std::vector<GpuStep> steps_;
   std::vector<std::unique_ptr<Member>> members_;  ///< by GPU

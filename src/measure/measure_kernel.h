@@ -28,6 +28,7 @@ class Verifier {
   struct Launch {
     std::function<void()> run;
     OwnMemory* own = nullptr;
+    bool on_first_gpu = false;  ///< of a problem of several: it works on the whole, which lies there
   };
   /// One launch; `variant` chooses the poison. Waits for it.
   Verdict check(const Launch& launch, double tolerance_factor, int variant);

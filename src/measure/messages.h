@@ -62,7 +62,7 @@ struct MeasureRequest {
   std::uint64_t ticket = 0;
   std::string cubin;
   std::vector<KernelLaunch> launches;  ///< of kernels of the cubin, in this order; at least one
-  std::vector<GpuStep> steps;     ///< on several GPUs: these and the launches, in this order
+  std::vector<GpuStep> steps;          ///< on several GPUs: these and the launches, in this order
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
   double tolerance_factor = 1;
@@ -97,8 +97,10 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
-  bool needs_blas = true;   ///< a problem of the sweep is computed by a library; opening it takes a while
-  bool needs_nccl = false;  ///< a problem needs NCCL, with which kernels may be launched too
+  // What libraries compute of all problems of the sweep: a worker that is confined opens no library.
+  std::vector<LibraryOperation> sweep_references;
+  std::vector<LibraryOperation> sweep_baselines;
+  bool needs_nccl = false;  ///< steps of the sweep's kernels do
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -117,7 +119,8 @@ struct PrepareRequest {
 
     static constexpr auto fields() {
       using L = OperationLaunch;
-      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin), field("launch", &L::launch)};
+      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin),
+                        field("launch", &L::launch)};
     }
   };
   std::vector<OperationLaunch> inputs;  ///< in this order, before the reference
@@ -131,7 +134,8 @@ struct PrepareRequest {
     return std::tuple{field("workload", &R::workload),
                       field("reference_library", &R::reference_library),
                       field("baselines", &R::baselines),
-                      field("needs_blas", &R::needs_blas),
+                      field("sweep_references", &R::sweep_references),
+                      field("sweep_baselines", &R::sweep_baselines),
                       field("needs_nccl", &R::needs_nccl),
                       field("dimensions", &R::dimensions),
                       field("scalars", &R::scalars),
@@ -192,8 +196,8 @@ struct Sustained {
 
 /// How a library computes a baseline.
 struct LibraryKernels {
-  std::string library;    ///< "cuBLAS 13.0.2"
-  std::string kernels;    ///< names of the kernels it launches, joined by " + "; empty where they are not known
+  std::string library;  ///< "cuBLAS 13.0.2"
+  std::string kernels;  ///< names of the kernels it launches, joined by " + "; empty where they are not known
   std::string algorithm;  ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
 
   static constexpr auto fields() {
@@ -205,24 +209,25 @@ struct LibraryKernels {
 
 /// What was found of a configuration, of a baseline, or in the finals of one of these or of the twin.
 struct Measured {
-  std::uint64_t ticket = 0;  ///< of a configuration; 0 for a library's baseline, and in finals for all baselines
-                             ///< and the twin
-  std::string name;          ///< of a baseline, or "twin"; else empty
+  std::uint64_t ticket = 0;  ///< of a configuration; 0 for a library's baseline, and in finals for all
+                             ///< baselines and the twin
+  std::string name;  ///< of a baseline, or "twin"; else empty
   Outcome outcome = Outcome::ok;
   std::string reason;
   std::string warning;           ///< of its row, or empty
-  std::optional<Timing> timing;  ///< also of what was screened out; in finals sample i is of round i, and those
-                                 ///< that were dropped have fewer
+  std::optional<Timing> timing;  ///< also of what was screened out; in finals sample i is of round i, and
+                                 ///< those that were dropped have fewer
   std::optional<Accuracy> accuracy;
-  std::optional<LibraryKernels> library;  ///< of its baselines before the finals
-  GpuCondition condition;                 ///< not in finals
-  std::vector<double> launch_shares;      ///< of several launches: each one's part of the time, 0 to 1
+  std::optional<LibraryKernels> library;       ///< of its baselines before the finals
+  GpuCondition condition;                      ///< not in finals
+  std::vector<double> launch_shares;           ///< of several launches: each one's part of the time, 0 to 1
   std::optional<KernelAttributes> attributes;  ///< the driver's, of the launch with the lowest occupancy
   std::optional<int> driver_blocks_per_multiprocessor;
-  std::optional<Sustained> sustained;     ///< in finals
-  std::optional<double> with_copies_us;   ///< in finals; see HostCopies
-  double measure_ms = 0;                  ///< wall time
-  std::string printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
+  std::optional<Sustained> sustained;    ///< in finals
+  std::optional<double> with_copies_us;  ///< in finals; see HostCopies
+  double measure_ms = 0;                 ///< wall time
+  std::string
+      printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
 
   static constexpr std::string_view kMessage = "measured";
   static constexpr auto fields() {
@@ -246,7 +251,8 @@ struct Measured {
 };
 
 struct Prepared {
-  std::vector<Measured> baselines;  ///< of libraries, on the same data, with the same policy; each has a timing
+  std::vector<Measured>
+      baselines;  ///< of libraries, on the same data, with the same policy; each has a timing
   std::optional<Calibration> calibration;  ///< when asked for
   std::string note;                        ///< why there is no baseline, or not all of them
 
@@ -256,9 +262,8 @@ struct Prepared {
                       field("note", &Prepared::note)};
   }
   std::string fault() const {
-    const bool are_timed = std::all_of(baselines.begin(), baselines.end(), [](const Measured& one) {
-      return one.timing && one.library;
-    });
+    const bool are_timed = std::all_of(baselines.begin(), baselines.end(),
+                                       [](const Measured& one) { return one.timing && one.library; });
     return are_timed ? "" : "a baseline has no time";
   }
 };

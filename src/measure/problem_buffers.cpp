@@ -67,17 +67,16 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
 
 DeviceAddress ProblemBuffers::Slot::data() const { return memory.address() + guard; }
 
-ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
-                               std::optional<ProblemGpus> gpus)
+ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
+                               PrepareRequest request, GpuGroup* group)
     : gpu_(gpu),
       kernels_(kernels),
-      blas_(blas),
+      library_(library),
       request_(std::move(request)),
-      gpus_(std::move(gpus)),
       guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());
-  if (gpus_) slices_.emplace(gpus_->group, request_.workload);
+  if (group != nullptr) slices_.emplace(*group, request_.workload);
   std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
@@ -301,7 +300,7 @@ void ProblemBuffers::compute_references() {
                                      [](const Slot& slot) { return slot.buffer.expected.has_value(); });
   const bool has_reference = has_files || request_.reference || request_.reference_library;
   if (!request_.policy.verify && !has_reference) return;
-  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, blas_, request_, addresses_);
+  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, library_, request_, addresses_);
   for (const auto& [name, reference] : references_) {
     reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
   }
@@ -355,7 +354,7 @@ void ProblemBuffers::poison(int variant) {
 void ProblemBuffers::invalidate(const CopyRange& copies) {
   fill_outputs(copies, kValidLookingWord);
   if (!slices_) return;
-  GpuGroup& group = gpus_->group;
+  GpuGroup& group = slices_->group();
   group.fork();
   group.flush_others(request_.policy.cache == CachePolicy::dirty);
   group.join();

@@ -28,12 +28,6 @@ struct CopyRange {
   std::size_t count = 1;
 };
 
-/// The GPUs of a problem that several compute together.
-struct ProblemGpus {
-  GpuGroup& group;
-  GroupLibraries& libraries;
-};
-
 /// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
 /// padding of inputs are NaN; no byte of any guard band or padding may change. Of a problem of several GPUs
 /// they hold the whole, and every GPU has slices: these are what launches use, and what their outputs hold is
@@ -42,15 +36,14 @@ class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
   /// GPU's free memory does not suffice, and when a kernel that computes an input does other than that.
-  /// `blas` may be null. `gpus`: of a problem of several.
-  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
-                 std::optional<ProblemGpus> gpus = {});
+  /// `library` computes the reference, if it is not null. `group`: of a problem of several GPUs, else null.
+  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library, PrepareRequest request,
+                 GpuGroup* group);
 
   const PrepareRequest& request() const { return request_; }
   DeviceKernels& kernels() { return kernels_; }
   /// Null of a problem of one GPU.
   Slices* slices() { return slices_ ? &*slices_ : nullptr; }
-  GroupLibraries* libraries() { return gpus_ ? &gpus_->libraries : nullptr; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// Where they lie, in the workload's order.
   std::vector<Slices::Whole> wholes() const;
@@ -151,9 +144,8 @@ class ProblemBuffers {
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
-  Blas* blas_;
+  ComputeLibrary* library_;
   PrepareRequest request_;
-  std::optional<ProblemGpus> gpus_;
   std::vector<Copies> copies_;                                        ///< by slot
   std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
   std::size_t guard_bytes_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "measure/input_values.h"
+#include "measure/libraries.h"
 
 namespace tiletune {
 
@@ -27,28 +28,6 @@ template <typename Pairs, typename Value>
 Value named_or(const Pairs& pairs, const char* name, Value fallback) {
   const auto found = find_named(pairs, name);
   return found == pairs.end() ? fallback : found->second;
-}
-
-constexpr std::array<std::pair<ElementType, ElementType>, 9> kBlasTypes{{{ElementType::f16, ElementType::f16},
-                                                                      {ElementType::bf16, ElementType::bf16},
-                                                                      {ElementType::tf32, ElementType::tf32},
-                                                                      {ElementType::f32, ElementType::f32},
-                                                                      {ElementType::f64, ElementType::f64},
-                                                                      {ElementType::e4m3, ElementType::e4m3},
-                                                                      {ElementType::e5m2, ElementType::e5m2},
-                                                                      {ElementType::i8, ElementType::i8},
-                                                                      {ElementType::i32, ElementType::i32}}};
-
-const std::pair<ElementType, ElementType>* find_blas_type(ElementType type) {
-  const auto* const found = std::find_if(kBlasTypes.begin(), kBlasTypes.end(),
-                                         [&](const auto& pair) { return pair.first == type; });
-  return found == kBlasTypes.end() ? nullptr : found;
-}
-
-ElementType blas_type(ElementType type) {
-  const auto* const found = find_blas_type(type);
-  if (found == nullptr) throw GpuError(fmt::format("no library multiplies matrices of {}", name(type)));
-  return found->second;
 }
 
 BlasEpilogue blas_epilogue(const std::string& option) {
@@ -101,23 +80,17 @@ Addresses addresses_of(const Buffers& buffers) {
   return addresses;
 }
 
-void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request, const Addresses& wide) {
-  BlasGemm gemm = blas_gemm(request, wide);
-  gemm.a = gemm.b = gemm.c = gemm.compute = ElementType::f64;
-  if (blas != nullptr) {
-    BlasGemm plain = gemm;
-    plain.epilogue = BlasEpilogue::identity;
-    blas->gemm(plain);
-  } else {
-    const auto bytes = [](std::int64_t elements) {
-      return static_cast<DeviceAddress>(elements) * sizeof(double);
-    };
-    for (std::int64_t i = 0; i < gemm.batch; ++i) {
-      kernels.gemm_f64(gemm);
-      gemm.a_address += bytes(gemm.m * gemm.k);
-      gemm.b_address += bytes(gemm.k * gemm.n);
-      gemm.c_address += bytes(gemm.m * gemm.n);
-    }
+/// By the harness' own kernels.
+void run_gemm(DeviceKernels& kernels, const PrepareRequest& request, const Addresses& wide) {
+  const auto bytes = [](std::int64_t elements) {
+    return static_cast<DeviceAddress>(elements) * sizeof(double);
+  };
+  BlasGemm gemm = f64_gemm(request, wide);
+  for (std::int64_t i = 0; i < gemm.batch; ++i) {
+    kernels.gemm_f64(gemm);
+    gemm.a_address += bytes(gemm.m * gemm.k);
+    gemm.b_address += bytes(gemm.k * gemm.n);
+    gemm.c_address += bytes(gemm.m * gemm.n);
   }
   if (gemm.epilogue != BlasEpilogue::identity) kernels.finish_f64(gemm);
 }
@@ -132,11 +105,6 @@ void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launc
   gpu.synchronize();
 }
 
-bool has_blas_types(const PrepareRequest& request) {
-  return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),
-                     [](const auto& buffer) { return find_blas_type(buffer.type) != nullptr; });
-}
-
 BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   BlasGemm gemm;
   gemm.batch = named_or(request.dimensions, "batch", 1);
@@ -145,10 +113,10 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   gemm.k = named(request.dimensions, "K");
   gemm.alpha = named_or(request.scalars, "alpha", 1.0);
   gemm.beta = named_or(request.scalars, "beta", 0.0);
-  gemm.a = blas_type(buffer_of(request, "A").type);
-  gemm.b = blas_type(buffer_of(request, "B").type);
-  gemm.c = blas_type(buffer_of(request, "C").type);
-  gemm.compute = blas_type(request.accumulator);
+  gemm.a = buffer_of(request, "A").type;
+  gemm.b = buffer_of(request, "B").type;
+  gemm.c = buffer_of(request, "C").type;
+  gemm.compute = request.accumulator;
   gemm.a_address = addresses.at("A");
   gemm.b_address = addresses.at("B");
   gemm.c_address = addresses.at("C");
@@ -163,15 +131,23 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   return gemm;
 }
 
-Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
-                          const Addresses& addresses) {
+BlasGemm f64_gemm(const PrepareRequest& request, const Addresses& wide) {
+  BlasGemm gemm = blas_gemm(request, wide);
+  gemm.a = gemm.b = gemm.c = gemm.compute = ElementType::f64;
+  return gemm;
+}
+
+Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
+                          const PrepareRequest& request, const Addresses& addresses) {
   Buffers expected;
   for (const auto& buffer : request.workload.buffers)
     if (buffer.expected) expected.emplace(buffer.name, load_expected(gpu, buffer));
   if (!expected.empty()) return expected;
   Buffers copies = widened_copies(gpu, kernels, request, addresses);
-  if (request.reference_library) {
-    run_gemm(kernels, blas, request, addresses_of(copies));
+  if (library != nullptr) {
+    library->compute_reference(kernels, request, addresses_of(copies));
+  } else if (request.reference_library) {
+    run_gemm(kernels, request, addresses_of(copies));
   } else {
     if (!request.reference)
       throw GpuError("the problem has neither a reference kernel nor a library that computes it");

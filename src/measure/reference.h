@@ -12,11 +12,14 @@
 
 namespace tiletune {
 
+class ComputeLibrary;
+
 /// What the outputs must hold: what files say, else computed in FP64 from the buffers' present contents by
-/// cuBLAS' (or, without it, the harness' own) FP64 product on widened inputs for gemm, by the reference
-/// kernel otherwise. Returns one buffer per output: of FP64 numbers, or of integers of its own type.
-std::map<std::string, DeviceBuffer> compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas,
-                                                      const PrepareRequest& request,
+/// the library (or, where it is null, the harness' own product) on widened inputs for operations of
+/// libraries, by the reference kernel otherwise. Returns one buffer per output: of FP64 numbers, or of
+/// integers of its own type.
+std::map<std::string, DeviceBuffer> compute_reference(Gpu& gpu, DeviceKernels& kernels,
+                                                      ComputeLibrary* library, const PrepareRequest& request,
                                                       const std::map<std::string, DeviceAddress>& addresses);
 
 /// Launches a kernel of the operation on these buffers, and waits for it.
@@ -25,7 +28,7 @@ void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launc
 
 /// The product of a gemm problem as cuBLAS takes it, on the given buffers and in their types.
 BlasGemm blas_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& addresses);
-/// Whether cuBLAS has all types of the buffers.
-bool has_blas_types(const PrepareRequest& request);
+/// The same product of FP64 copies.
+BlasGemm f64_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& wide);
 
 }  // namespace tiletune

@@ -18,8 +18,6 @@
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/worker_process.h"
-#include "gpu/cublas.h"
-#include "gpu/cublaslt.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
@@ -27,6 +25,7 @@
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/gpu_group.h"
+#include "measure/libraries.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
@@ -173,25 +172,20 @@ class Service {
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
     if (request.calibrate && is_alone) prepared.calibration = calibrated();
     heartbeat();
-    const std::string no_blas = request.needs_blas ? open(blas_) : "";
+    libraries_.open(request, gpu_, group_ ? &*group_ : nullptr);
+    if (group_ && request.needs_nccl) group_->open_nccl();
     const bool needs_group = request.workload.gpus > 1;
     if (needs_group && (!group_ || static_cast<int>(group_->size()) != request.workload.gpus))
       throw ProtocolError("asked for a problem of other GPUs");
-    if (needs_group) open_libraries(request);
     heartbeat();
-    buffers_ = std::make_unique<ProblemBuffers>(
-        gpu_, *kernels_, blas_.get(), request,
-        needs_group ? std::optional<ProblemGpus>({*group_, libraries_}) : std::nullopt);
+    buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, libraries_.reference_of(request), request,
+                                                needs_group ? &*group_ : nullptr);
     heartbeat();
     if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
-    if (request.baseline != Baseline::none && request.baselines) {
-      if (!blas_ || !has_blas_types(request))
-        prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
-      else if (needs_group)
-        add(measure_group_baselines(*buffers_, gpu_, *timer_), prepared);
-      else
-        add_baselines(prepared);
-    }
+    Baselines baselines = measure_baselines(gpu_, *buffers_, *timer_, libraries_);
+    prepared.baselines = std::move(baselines.measured);
+    baselines_ = std::move(baselines.runnable);
+    prepared.note = std::move(baselines.note);
     return prepared;
   }
 
@@ -222,18 +216,6 @@ class Service {
     }
   }
 
-  /// Before the worker is confined.
-  void open_libraries(const PrepareRequest& request) {
-    if (request.needs_nccl) libraries_.open_nccl(*group_);
-    if (request.baselines && blas_) libraries_.open_blas(*group_);
-  }
-
-  void add(Baselines baselines, Prepared& prepared) {
-    prepared.baselines = std::move(baselines.measured);
-    baselines_ = std::move(baselines.runnable);
-    prepared.note = std::move(baselines.note);
-  }
-
   std::vector<OwnKernels> own_kernels_of(const PrepareRequest& request) const {
     std::vector<OwnKernels> kernels{{&kDeviceKernels}};
     if (request.calibrate)
@@ -248,31 +230,6 @@ class Service {
     Calibration calibration = measure_ceilings(gpu_, timer_->flush());
     timer_->measure_floors(calibration);
     return calibration;
-  }
-
-  void add_baselines(Prepared& prepared) {
-    // cuBLASLt is asked for single products only.
-    const PrepareRequest& request = buffers_->request();
-    const bool wants_lt = request.baseline == Baseline::lt && request.baselines == LibraryOperation::gemm;
-    const std::string no_lt = wants_lt ? open(blas_lt_) : "";
-    add(measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr), prepared);
-    if (no_lt.empty()) return;
-    if (!prepared.note.empty()) prepared.note += '\n';
-    prepared.note += "no baseline of cuBLASLt: " + no_lt;
-  }
-
-  /// Why the library cannot be had; empty when it is there.
-  template <typename Library>
-  std::string open(std::unique_ptr<Library>& library) {
-    if (library) return "";
-    try {
-      library = std::make_unique<Library>(gpu_);
-      return "";
-    } catch (const CudaError&) {
-      throw;
-    } catch (const GpuError& error) {
-      return error.what();
-    }
   }
 
   /// Once libraries are loaded. Kernels of the harness for further element types come through the cache.
@@ -312,10 +269,8 @@ class Service {
   Nvml nvml_;
   std::optional<DeviceKernels> kernels_;
   std::optional<GpuGroup> group_;  ///< of more than one GPU
-  GroupLibraries libraries_;       ///< on all of them
   std::optional<Timer> timer_;
-  std::unique_ptr<Blas> blas_;
-  std::unique_ptr<BlasLt> blas_lt_;
+  Libraries libraries_;
   std::unique_ptr<ProblemBuffers> buffers_;
   std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_heartbeat_;

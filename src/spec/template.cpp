@@ -203,8 +203,8 @@ class OtherTemplates {
   /// `templates` are searched for those that operations name.
   OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
       : templates_(std::move(templates)), options_(options) {
-    for (const char* taken : {"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu", "twin"})
-      names_.declare(taken, "a name of tiletune's", {});
+    for (const char* taken : kLibraryBaselines) names_.declare(taken, "a name of tiletune's", {});
+    names_.declare("twin", "a name of tiletune's", {});
   }
 
   std::vector<TemplateSpec> baselines;

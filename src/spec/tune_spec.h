@@ -277,6 +277,8 @@ inline constexpr std::array<Named<LibraryOperation>, 5> kSpellings<LibraryOperat
      {LibraryOperation::all_gather_gemm, "all_gather_gemm"},
      {LibraryOperation::gemm_reduce_scatter, "gemm_reduce_scatter"},
      {LibraryOperation::row_split_gemm, "row_split_gemm"}}};
+/// The names of the libraries' baselines, which no other baseline has.
+inline constexpr std::array kLibraryBaselines{"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu"};
 constexpr bool is_over_gpus(LibraryOperation library) {
   return library != LibraryOperation::gemm && library != LibraryOperation::batched_gemm;
 }

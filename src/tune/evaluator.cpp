@@ -251,7 +251,7 @@ class MeasuringEvaluator : public Evaluator {
   PrepareRequest request_;  ///< of the workload
   bool reported_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
-  std::vector<Measured> baselines_;  ///< of the workload
+  std::vector<Measured> baselines_;          ///< of the workload
   std::vector<Trial> baseline_rows_;         ///< rows of baselines_, until all are known
   std::deque<Candidate> waiting_baselines_;  ///< to be measured
   std::optional<Candidate> baseline_;        ///< that a worker measures

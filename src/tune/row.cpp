@@ -180,8 +180,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
   trial.kernel_expression = kernels;
   trial.derived = Json{{"library", library}, {"algorithm", algorithm}}.dump();
   trial.key =
-      baseline_identity(trial, library, inputs_text(task), policy_identity(spec.measure, spec.view))
-          .hex();
+      baseline_identity(trial, library, inputs_text(task), policy_identity(spec.measure, spec.view)).hex();
   trial.outcome = Outcome::ok;
   trial.relative_error = error_of(baseline);
   trial.pipe = library_pipe(task.spec->operation);

@@ -422,6 +422,11 @@ bool uses_nccl(const TemplateSpec& kernel) {
                      [](const StepSpec& step) { return step.kind == StepKind::collective; });
 }
 
+void add_once(const std::optional<LibraryOperation>& operation, std::vector<LibraryOperation>& operations) {
+  if (operation && std::find(operations.begin(), operations.end(), *operation) == operations.end())
+    operations.push_back(*operation);
+}
+
 }  // namespace
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
@@ -432,21 +437,13 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
-  // The libraries that the whole sweep needs: a worker that is confined opens no library.
-  request.needs_blas =
-      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
-        const Operation& operation = kernel.operation;
-        return operation.reference_library || (spec.baseline != Baseline::none && operation.baseline_library);
-      });
-  request.needs_nccl =
-      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& one) {
-        const auto& library = one.operation.baseline_library;
-        const bool compares = spec.baseline != Baseline::none && library && is_over_gpus(*library) &&
-                              *library != LibraryOperation::row_split_gemm;
-        return compares || uses_nccl(one) ||
-               std::any_of(one.baselines.begin(), one.baselines.end(), uses_nccl) ||
-               std::any_of(one.reference.begin(), one.reference.end(), uses_nccl);
-      });
+  for (const TemplateSpec& one : spec.templates) {
+    add_once(one.operation.reference_library, request.sweep_references);
+    if (spec.baseline != Baseline::none) add_once(one.operation.baseline_library, request.sweep_baselines);
+    request.needs_nccl = request.needs_nccl || uses_nccl(one) ||
+                         std::any_of(one.baselines.begin(), one.baselines.end(), uses_nccl) ||
+                         std::any_of(one.reference.begin(), one.reference.end(), uses_nccl);
+  }
   for (std::size_t i = 0; i < kernels.operation.size(); ++i) {
     const TaskKernel& kernel = task.kernels[i];
     const Binary& binary = *kernels.operation[i];

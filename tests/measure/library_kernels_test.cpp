@@ -85,10 +85,11 @@ std::string fault(ElementType type, ElementType compute, const std::vector<std::
 TEST(LibraryKernels, AKernelOfAnotherTypeIsAFault) {
   EXPECT_TRUE(carries(fault(ElementType::f16, ElementType::f32, {"volta_sgemm_128x64_nn"}),
                       {"volta_sgemm_128x64_nn", "f32", "f16"}));
-  EXPECT_TRUE(carries(fault(ElementType::bf16, ElementType::f32, {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN"}),
-                      {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN", "f16", "bf16"}));
   EXPECT_TRUE(
-      carries(fault(ElementType::tf32, ElementType::f32, {"ampere_sgemm_64x32_sliced1x4_nn"}), {"f32", "tf32"}));
+      carries(fault(ElementType::bf16, ElementType::f32, {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN"}),
+              {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN", "f16", "bf16"}));
+  EXPECT_TRUE(carries(fault(ElementType::tf32, ElementType::f32, {"ampere_sgemm_64x32_sliced1x4_nn"}),
+                      {"f32", "tf32"}));
 }
 
 TEST(LibraryKernels, OneKernelOfTheTypeIsEnoughAndUnknownNamesAreNone) {
@@ -97,8 +98,9 @@ TEST(LibraryKernels, OneKernelOfTheTypeIsEnoughAndUnknownNamesAreNone) {
   EXPECT_EQ(fault(ElementType::f16, ElementType::f32, {"nvjet_hsh_64x64_64x4_2x1_v_bz_NNN", reduction}), "");
   EXPECT_EQ(fault(ElementType::f16, ElementType::f32, {reduction}), "");
   EXPECT_EQ(fault(ElementType::f16, ElementType::f32, {"some_kernel_of_the_future"}), "");
-  EXPECT_EQ(fault(ElementType::f32, ElementType::tf32, {"cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4"}),
-            "");
+  EXPECT_EQ(
+      fault(ElementType::f32, ElementType::tf32, {"cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4"}),
+      "");
   EXPECT_EQ(fault(ElementType::e5m2, ElementType::f32, {"nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT"}), "");
   EXPECT_EQ(fault(ElementType::f16, ElementType::f32, {}), "");
 }

@@ -42,11 +42,11 @@ MeasureRequest sample_request() {
   request.workspace = {{"partials", ElementType::bf16, std::int64_t{1} << 40, false},
                        {"tickets", ElementType::u32, 0, true}};
   launch.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
-                    {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
-                    {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
-                    {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
-                     TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
-                    {Argument::Kind::tensor_map, "B", ElementType::i32, Value{}}};
+                      {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
+                      {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
+                      {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
+                       TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
+                      {Argument::Kind::tensor_map, "B", ElementType::i32, Value{}}};
   request.tolerance_factor = 2;
   request.leader_us = 2650;
   return request;

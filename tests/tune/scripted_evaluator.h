@@ -64,7 +64,8 @@ class ScriptedEvaluator : public InstantEvaluator {
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
-    for (const MeasureRequest& one : request.finalists) widths.push_back(static_cast<unsigned>(one.launches.front().grid.x));
+    for (const MeasureRequest& one : request.finalists)
+      widths.push_back(static_cast<unsigned>(one.launches.front().grid.x));
     for (const MeasureRequest& one : request.finalists) {
       const Fate fate = in_finals(static_cast<unsigned>(one.launches.front().grid.x));
       if (fate.lost) {
@@ -78,7 +79,8 @@ class ScriptedEvaluator : public InstantEvaluator {
       Measured& time = result.times.emplace_back();
       time.ticket = one.ticket;
       time.outcome = fate.outcome;
-      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, static_cast<unsigned>(one.launches.front().grid.x));
+      if (fate.outcome == Outcome::ok)
+        time.timing = timing_of(fate, static_cast<unsigned>(one.launches.front().grid.x));
     }
     Measured& second_copy = result.times.emplace_back(result.times.front());
     second_copy.ticket = 0;
