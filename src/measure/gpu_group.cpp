@@ -157,7 +157,6 @@ void GpuGroup::open_nccl() {
 }
 
 Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workload_(workload) {
-  const std::size_t guard = guard_bytes();
   group_.on_each([&](std::size_t gpu) {
     std::vector<Slice>& slices = slices_.emplace_back();
     auto& addresses = addresses_.emplace_back();
@@ -165,10 +164,9 @@ Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workl
       Slice& slice = slices.emplace_back();
       const std::size_t bytes =
           static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
-      slice.memory = DeviceBuffer(std::max<std::size_t>(bytes + 2 * guard, 1));
-      slice.guarded = {fmt::format("{} on GPU {}", buffer.name, gpu), slice.memory.address() + guard, bytes,
-                       guard, pattern_round(buffer)};
-      addresses[buffer.name] = slice.guarded.data;
+      slice.memory =
+          GuardedBuffer(fmt::format("{} on GPU {}", buffer.name, gpu), bytes, pattern_round(buffer));
+      addresses[buffer.name] = slice.memory.data();
       // A kernel that is loaded while the stream is held would wait for it.
       if (buffer.role != BufferRole::in) group_.kernels(gpu).prepare_rows(buffer.type);
     }
@@ -211,14 +209,14 @@ void Slices::fill(const std::vector<Whole>& wholes) {
   group_.fork();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
-    group_.gpu(gpu).fill8(slice.memory.address(), slice.guarded.pattern, slice.memory.bytes());
+    slice.memory.fill(group_.gpu(gpu));
     if (buffer.role != BufferRole::out)
-      copy_part(buffer, gpu, wholes[place].data, slice.guarded.data, true, group_.stream(gpu));
+      copy_part(buffer, gpu, wholes[place].data, slice.memory.data(), true, group_.stream(gpu));
   });
   group_.join();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     if (workload_.buffers[place].role == BufferRole::in)
-      slice.checksum = group_.kernels(gpu).checksum(slice.guarded.data, slice.guarded.bytes);
+      slice.checksum = group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes());
   });
 }
 
@@ -228,12 +226,12 @@ void Slices::fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word) 
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::in) return;
     if (buffer.role == BufferRole::inout)
-      return copy_part(buffer, gpu, wholes[place].initial, slice.guarded.data, true, group_.stream(gpu));
+      return copy_part(buffer, gpu, wholes[place].initial, slice.memory.data(), true, group_.stream(gpu));
     const auto elements = static_cast<std::uint64_t>(workload_.elements_on_each(buffer));
     const ElementRows rows = buffer.layout == BufferLayout::replicated
                                  ? rows_of(buffer)
                                  : ElementRows{elements, elements, elements};
-    group_.kernels(gpu).fill_rows(buffer.type, {slice.guarded.data, 1, 0}, rows, word);
+    group_.kernels(gpu).fill_rows(buffer.type, {slice.memory.data(), 1, 0}, rows, word);
   });
   group_.join();
 }
@@ -242,7 +240,7 @@ void Slices::copy_inputs(const std::vector<DeviceAddress>& wholes) {
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::out) return;
-    copy_part(buffer, gpu, wholes[place], slice.guarded.data, true, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.memory.data(), true, group_.stream(gpu));
   });
 }
 
@@ -251,7 +249,7 @@ void Slices::copy_outputs(const std::vector<DeviceAddress>& wholes) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     const bool is_repeated = buffer.layout == BufferLayout::replicated && gpu > 0;
     if (buffer.role == BufferRole::in || is_repeated) return;
-    copy_part(buffer, gpu, wholes[place], slice.guarded.data, false, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.memory.data(), false, group_.stream(gpu));
   });
 }
 
@@ -270,7 +268,7 @@ void Slices::gather(const std::vector<Whole>& wholes, std::size_t result) {
     const bool is_repeated = buffer.layout == BufferLayout::replicated;
     for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
       if (is_repeated && gpu != result) continue;
-      copy_part(buffer, gpu, wholes[place].data, slices_[gpu][place].guarded.data, false, group_.stream(0));
+      copy_part(buffer, gpu, wholes[place].data, slices_[gpu][place].memory.data(), false, group_.stream(0));
     }
   }
 }
@@ -278,12 +276,13 @@ void Slices::gather(const std::vector<Whole>& wholes, std::size_t result) {
 std::optional<Finding> Slices::check() {
   std::optional<Finding> finding;
   on_each_slice([&](std::size_t gpu, std::size_t /*place*/, Slice& slice) {
-    if (!finding) finding = check_guards(group_.kernels(gpu), slice.guarded);
+    if (!finding) finding = slice.memory.check(group_.kernels(gpu));
   });
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     if (finding || workload_.buffers[place].role != BufferRole::in) return;
-    if (group_.kernels(gpu).checksum(slice.guarded.data, slice.guarded.bytes) != slice.checksum)
-      finding = Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slice.guarded.name)};
+    if (group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes()) != slice.checksum)
+      finding = Finding{Outcome::wrong_result, fmt::format("the input {} on GPU {} was modified",
+ workload_.buffers[place].name, gpu)};
   });
   return finding;
 }

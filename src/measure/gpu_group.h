@@ -149,8 +149,7 @@ class Slices {
 
  private:
   struct Slice {
-    DeviceBuffer memory;  // guard, data, guard
-    Guarded guarded;
+    GuardedBuffer memory;
     std::uint64_t checksum = 0;  // of an input
   };
 

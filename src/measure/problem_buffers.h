@@ -109,12 +109,12 @@ class ProblemBuffers {
   };
   struct Slot {
     Workload::SizedBuffer buffer;
-    std::size_t bytes = 0;
-    std::size_t guard = 0;       // bytes of each band
-    DeviceBuffer memory;         // guard, data, guard
+    GuardedBuffer memory;
     DeviceBuffer initial;        // inout: the contents before every launch
     std::uint64_t checksum = 0;  // in: of the contents
-    DeviceAddress data() const;
+
+    DeviceAddress data() const { return memory.data(); }
+    std::size_t bytes() const { return memory.bytes(); }
   };
 
   std::vector<Slot> allocated() const;
@@ -122,7 +122,6 @@ class ProblemBuffers {
   void gather(std::size_t result = 0);
   void compare_result(double tolerance_factor, Verification& verification);
   CopyCounts wanted_copies() const;
-  void make_copies();
   Copies copies_of(const Slot& slot, std::size_t count) const;
   void fill_outputs(const CopyRange& copies, std::uint32_t word);
   /// Where the copies of a slot lie: the buffer itself, and the others.
@@ -137,7 +136,6 @@ class ProblemBuffers {
   std::vector<std::uint64_t> checksums();
   void compute_references();
   bool references_are_intact();
-  std::optional<Finding> check_bands(const Slot& slot);
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
   Finding describe_error(const Slot& slot, const ComparisonResult& result, const ErrorLimits& limits) const;
@@ -148,7 +146,6 @@ class ProblemBuffers {
   PrepareRequest request_;
   std::vector<Copies> copies_;                                        ///< by slot
   std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
-  std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::optional<Slices> slices_;
   std::map<std::string, DeviceAddress> addresses_;

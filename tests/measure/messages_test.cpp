@@ -21,7 +21,9 @@ Json travelled(const Json& json) {
 }
 
 KernelLaunch launch_of(const char* symbol, std::int64_t blocks, std::int64_t threads) {
-  KernelLaunch launch{{{blocks}, {threads}}};
+  KernelLaunch launch;
+  launch.grid.x = blocks;
+  launch.block.x = threads;
   launch.symbol = symbol;
   return launch;
 }
