@@ -20,7 +20,7 @@
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "compile/pool.h"
-#include "measure/worker.h"
+#include "measure/client.h"
 #include "output/display.h"
 #include "output/table.h"
 #include "store/database.h"

@@ -112,7 +112,7 @@ MachineFacts look_at_machine() {
   facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   facts.core_quota = core_quota();
   facts.cache = look_at_cache();
-  facts.libraries = {find_cublas(), find_cublaslt()};
+  facts.libraries = find_libraries();
   for (const char* name : kVariables) {
     if (std::getenv(name) != nullptr) facts.environment.emplace_back(name, variable(name));
   }

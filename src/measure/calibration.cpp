@@ -1,5 +1,3 @@
-#include "measure/calibration.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "base/statistics.h"
 #include "measure/device_kernels.h"
+#include "measure/instruments.h"
 
 namespace tiletune {
 

@@ -3,9 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "gpu/cublaslt.h"
+#include "gpu/cublas.h"
 #include "measure/libraries.h"
-#include "measure/reference.h"
 
 namespace tiletune {
 

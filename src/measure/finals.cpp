@@ -9,7 +9,6 @@
 #include <optional>
 #include <random>
 
-#include "measure/finals_steps.h"
 #include "measure/guards.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"

@@ -1,5 +1,3 @@
-#include "measure/finals_steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/system.h"
 #include "base/text.h"
 #include "gpu/stream.h"
+#include "measure/finals.h"
 
 namespace tiletune {
 

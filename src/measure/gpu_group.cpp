@@ -282,7 +282,7 @@ std::optional<Finding> Slices::check() {
     if (finding || workload_.buffers[place].role != BufferRole::in) return;
     if (group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes()) != slice.checksum)
       finding = Finding{Outcome::wrong_result, fmt::format("the input {} on GPU {} was modified",
- workload_.buffers[place].name, gpu)};
+                                                           workload_.buffers[place].name, gpu)};
   });
   return finding;
 }

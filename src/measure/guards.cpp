@@ -117,12 +117,12 @@ std::optional<Finding> KernelWorkspace::check_zero(const Slot& slot) {
   if (result.changed == 0) return std::nullopt;
   const std::uint64_t index = result.first / size_bytes(slot.array.type);
   const DeviceBuffer wide(sizeof(double));
-  kernels_.widen(slot.array.type, slot.memory.data() + index * size_bytes(slot.array.type), wide.address(), 1);
+  kernels_.widen(slot.array.type, slot.memory.data() + index * size_bytes(slot.array.type), wide.address(),
+                 1);
   double value = 0;
   gpu_.copy_to_host(&value, wide.address(), sizeof value);
-  return Finding{
-      Outcome::wrong_result,
-      fmt::format("left workspace '{}' not zero: element {} is {}", slot.array.name, index, value)};
+  return Finding{Outcome::wrong_result, fmt::format("left workspace '{}' not zero: element {} is {}",
+                                                    slot.array.name, index, value)};
 }
 
 }  // namespace tiletune

@@ -13,7 +13,6 @@
 #include "measure/guards.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
-#include "measure/reference.h"
 #include "measure/timing.h"
 
 namespace tiletune {

@@ -211,7 +211,7 @@ struct LibraryKernels {
 struct Measured {
   std::uint64_t ticket = 0;  ///< of a configuration; 0 for a library's baseline, and in finals for all
                              ///< baselines and the twin
-  std::string name;  ///< of a baseline, or "twin"; else empty
+  std::string name;          ///< of a baseline, or "twin"; else empty
   Outcome outcome = Outcome::ok;
   std::string reason;
   std::string warning;           ///< of its row, or empty

@@ -11,6 +11,7 @@
 #include "measure/guards.h"
 #include "measure/input_values.h"
 #include "measure/launch_checks.h"
+#include "measure/libraries.h"
 
 namespace tiletune {
 
@@ -67,10 +68,7 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
 
 ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
                                PrepareRequest request, GpuGroup* group)
-    : gpu_(gpu),
-      kernels_(kernels),
-      library_(library),
-      request_(std::move(request)) {
+    : gpu_(gpu), kernels_(kernels), library_(library), request_(std::move(request)) {
   check_free_memory(gpu_, request_.workload);
   use(allocated());
   if (group != nullptr) slices_.emplace(*group, request_.workload);

@@ -12,9 +12,10 @@
 #include "measure/gpu_group.h"
 #include "measure/guards.h"
 #include "measure/launch_checks.h"
-#include "measure/reference.h"
 
 namespace tiletune {
+
+class ComputeLibrary;
 
 /// What the comparison with the reference gave.
 struct Verification {

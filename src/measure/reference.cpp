@@ -1,10 +1,9 @@
-#include "measure/reference.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "measure/argument_pack.h"
 #include "measure/input_values.h"
 #include "measure/libraries.h"
 

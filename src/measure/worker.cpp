@@ -1,5 +1,3 @@
-#include "measure/worker.h"
-
 #include <fcntl.h>
 #include <link.h>
 #include <stdio_ext.h>
@@ -21,10 +19,11 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
-#include "measure/calibration.h"
+#include "measure/client.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/gpu_group.h"
+#include "measure/instruments.h"
 #include "measure/libraries.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"

@@ -8,7 +8,7 @@
 #include "compile/pool.h"
 #include "inspect/elf.h"
 #include "inspect/sass.h"
-#include "measure/calibration.h"
+#include "measure/instruments.h"
 #include "measure/device_kernels.h"
 
 namespace tiletune {
