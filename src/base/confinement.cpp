@@ -310,6 +310,17 @@ void drop_capabilities(const Confinement& reach) {
 
 }  // namespace
 
+void Places::add(const std::filesystem::path& path) {
+  Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (place.is_open()) add(std::move(place));
+}
+
+std::vector<int> Places::numbers() const {
+  std::vector<int> numbers;
+  for (const Descriptor& place : places_) numbers.push_back(place.number());
+  return numbers;
+}
+
 std::string why_system_cannot_confine() {
   std::uint32_t refusing = SECCOMP_RET_ERRNO;
   if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &refusing) != 0) return "seccomp is not available";

@@ -36,18 +36,14 @@ std::string name_text(CUdevice device) {
   return name.data();
 }
 
-std::string version_text() {
-  int version = 0;
-  check(driver_api().driver_version(&version), "cuDriverGetVersion");
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 DeviceFacts read_facts(int index, CUdevice device) {
   DeviceFacts facts;
   facts.index = index;
   facts.name = name_text(device);
   facts.uuid = uuid_text(device);
-  facts.cuda_version = version_text();
+  int version = 0;
+  check(driver_api().driver_version(&version), "cuDriverGetVersion");
+  facts.cuda_version = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   facts.compute_major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   facts.compute_minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.multiprocessors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

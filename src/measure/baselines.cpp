@@ -25,12 +25,6 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view m
   return text.substr(at + mark.size());
 }
 
-std::optional<ElementType> first_of(std::span<const Mark> marks, std::string_view text) {
-  for (const auto& [mark, type] : marks)
-    if (has(text, mark)) return type;
-  return std::nullopt;
-}
-
 std::optional<ElementType> type_at_start(std::string_view text) {
   constexpr std::array<Mark, 9> kTypes{{{"f16", ElementType::f16},
                                         {"bf16", ElementType::bf16},
@@ -79,7 +73,9 @@ std::optional<ElementType> type_of_words(std::string_view name) {
       {"gemm_f64", ElementType::f64},  {"s1688gemm", ElementType::tf32}, {"ffma", ElementType::f32},
       {"sgemm", ElementType::f32},     {"gemm_f32", ElementType::f32},   {"sgemv", ElementType::f32},
   }};
-  return first_of(kMarks, name);
+  for (const auto& [mark, type] : kMarks)
+    if (has(name, mark)) return type;
+  return std::nullopt;
 }
 
 /// As kernels' names tell it.
@@ -222,7 +218,7 @@ class Bench {
     const bool is_fp32 =
         way.product && way.product->a == ElementType::f32 && way.product->compute == ElementType::f32;
     try {
-      const Verifier::Verdict verdict =
+      const Verification verdict =
           verifier_.check({[&] { way.subject.launch(0); }, nullptr, way.on_first_gpu}, 1, 0);
       candidate.estimate_us = verdict.launch_us;
       candidate.measured.accuracy = verdict.accuracy;

@@ -201,7 +201,12 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
 
 GpuEvent GpuClient::take_answer(const nlohmann::ordered_json& message, bool failed) {
   if (state_ == State::preparing && failed) return PrepareFailed{reason_in(message)};
-  if (state_ == State::preparing) return take_prepared(message);
+  if (state_ == State::preparing) {
+    auto prepared = from_json<Prepared>(message);
+    prepared_ = true;
+    problem_->calibrate = problem_->calibrate && !prepared.calibration;
+    return prepared;
+  }
   if (state_ == State::running) {
     FinalsMeasured finals = checked_finals(message);
     losses_in_a_row_ = 0;
@@ -213,13 +218,6 @@ GpuEvent GpuClient::take_answer(const nlohmann::ordered_json& message, bool fail
   judge(measured, tolerance_factor_);
   losses_in_a_row_ = 0;
   return measured;
-}
-
-Prepared GpuClient::take_prepared(const nlohmann::ordered_json& message) {
-  auto prepared = from_json<Prepared>(message);
-  prepared_ = true;
-  problem_->calibrate = problem_->calibrate && !prepared.calibration;
-  return prepared;
 }
 
 /// It may say whose turn it is.

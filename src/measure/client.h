@@ -101,7 +101,6 @@ class GpuClient {
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
   GpuEvent take_answer(const nlohmann::ordered_json& message, bool failed);
-  Prepared take_prepared(const nlohmann::ordered_json& message);
   std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
   void judge(Measured& result, double tolerance_factor) const;

@@ -182,8 +182,8 @@ class Finals {
 
   void verify(Runner& runner, int variant) {
     if (!policy_.verify || !runner.kernel) return launch_and_wait(runner);
-    const auto verdict = verifier_.check({[&] { runner.launch(); }, &runner.kernel->own_workspace()},
-                                         runner.tolerance_factor, variant);
+    const auto verdict =
+        verifier_.check({[&] { runner.launch(); }, runner.kernel.get()}, runner.tolerance_factor, variant);
     if (!verdict.finding) {
       runner.result.accuracy = verdict.accuracy;
       return;
@@ -200,7 +200,12 @@ class Finals {
   /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
   void judge_launches() {
     buffers_.settle_checks();
-    if (policy_.verify && is_damaged()) {
+    const auto damages = [](const Runner& runner) {
+      return runner.kernel && runner.runs() && runner.kernel->check_own_surroundings();
+    };
+    const bool is_damaged = policy_.verify && (buffers_.check_surroundings() ||
+                                               std::any_of(runners_.begin(), runners_.end(), damages));
+    if (is_damaged) {
       for (Runner& runner : runners_) {
         if (runner.kernel) runner.kernel->drop_checks();
       }
@@ -229,7 +234,7 @@ class Finals {
   void rebuild() {
     buffers_.rebuild();
     for (Runner& runner : runners_) {
-      if (runner.kernel) runner.kernel->own_workspace().reset();
+      if (runner.kernel) runner.kernel->reset();
     }
     rebind();
   }
@@ -239,13 +244,6 @@ class Finals {
     for (Runner& runner : runners_) {
       if (runner.kernel) attempt(runner, [&] { runner.kernel->rebind(); });
     }
-  }
-
-  bool is_damaged() {
-    return buffers_.check_surroundings() ||
-           std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) {
-             return runner.kernel && runner.runs() && runner.kernel->own_workspace().check_surroundings();
-           });
   }
 
   void estimate() {

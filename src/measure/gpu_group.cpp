@@ -13,14 +13,7 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::size_t kKept = kLongestSeries;
 constexpr auto kBetweenQuestions = std::chrono::microseconds(20);
-
-void check_models(const Gpu& first, const Gpu& other) {
-  if (first.facts().name == other.facts().name) return;
-  throw GpuError(fmt::format("GPUs {} and {} are of different models, {} and {}", first.facts().index,
-                             other.facts().index, first.facts().name, other.facts().name));
-}
 
 }  // namespace
 
@@ -30,7 +23,10 @@ GpuGroup::GpuGroup(Gpu& first, const std::vector<int>& others) : gpus_{&first} {
     const OnGpu then_the_first(first);
     others_.push_back(std::make_unique<Gpu>(index));
     gpus_.push_back(others_.back().get());
-    check_models(first, *gpus_.back());
+    const DeviceFacts& other = gpus_.back()->facts();
+    if (first.facts().name != other.name)
+      throw GpuError(fmt::format("GPUs {} and {} are of different models, {} and {}", first.facts().index,
+                                 other.index, first.facts().name, other.name));
   }
   for (std::size_t i = 0; i < size(); ++i) {
     for (std::size_t j = i + 1; j < size(); ++j) enable_peer_access(gpu(i), gpu(j));
@@ -103,10 +99,8 @@ GroupLaunches::GroupLaunches(GpuGroup& group) : group_(group) {
   group_.on_each([&](std::size_t) { events_.push_back(std::make_unique<Events>()); });
 }
 
-GroupLaunches::Events::Events() : begins(kKept), ends(kKept) {}
-
 void GroupLaunches::launch(const std::function<void()>& queue) {
-  const std::size_t place = launches_++ % kKept;
+  const std::size_t place = launches_++ % kLongestSeries;
   group_.fork();
   group_.on_each([&](std::size_t number) { record(events_[number]->begins[place], group_.stream(number)); });
   queue();
@@ -115,12 +109,13 @@ void GroupLaunches::launch(const std::function<void()>& queue) {
 }
 
 std::vector<std::vector<double>> GroupLaunches::times_us(int count) {
-  const std::size_t wanted = std::min({static_cast<std::size_t>(count), launches_, kKept});
+  const std::size_t wanted =
+      std::min<std::size_t>({static_cast<std::size_t>(count), launches_, kLongestSeries});
   std::vector<std::vector<double>> times(wanted);
   group_.on_each([&](std::size_t number) {
     const Events& events = *events_[number];
     for (std::size_t i = 0; i < wanted; ++i) {
-      const std::size_t place = (launches_ - wanted + i) % kKept;
+      const std::size_t place = (launches_ - wanted + i) % kLongestSeries;
       times[i].push_back(group_.gpu(number).elapsed_us(events.begins[place], events.ends[place]));
     }
   });

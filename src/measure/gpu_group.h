@@ -15,6 +15,7 @@
 #include "measure/device_kernels.h"
 #include "measure/guards.h"
 #include "measure/instruments.h"
+#include "measure/launch_checks.h"
 #include "measure/messages.h"
 #include "space/instance.h"
 
@@ -101,10 +102,8 @@ class GroupLaunches {
 
  private:
   struct Events {
-    Events();
-
-    std::vector<Event> begins;
-    std::vector<Event> ends;
+    std::vector<Event> begins = std::vector<Event>(kLongestSeries);
+    std::vector<Event> ends = std::vector<Event>(kLongestSeries);
   };
 
   GpuGroup& group_;

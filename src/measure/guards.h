@@ -73,25 +73,9 @@ class Unlaunchable : public GpuError {
   Outcome outcome_;
 };
 
-/// What a configuration has for itself beside the problem's buffers.
-class OwnMemory {
- public:
-  virtual ~OwnMemory() = default;
-
-  /// As before the first launch.
-  virtual void reset() = 0;
-  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
-  /// is to be zero stays as the last launch left it.
-  virtual void poison(int variant) = 0;
-  /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
-  virtual std::optional<Finding> check() = 0;
-  /// Whether it wrote outside an array, alone.
-  virtual std::optional<Finding> check_surroundings() = 0;
-};
-
 /// The device memory that one loaded kernel has for itself, each array between two guard bands. All copies of
 /// the problem's buffers share it: launches follow each other.
-class KernelWorkspace : public OwnMemory {
+class KernelWorkspace {
  public:
   /// Throws Unlaunchable, with the arithmetic, when the GPU's free memory does not suffice.
   KernelWorkspace(Gpu& gpu, DeviceKernels& kernels, const std::vector<SizedWorkspace>& arrays);
@@ -99,10 +83,15 @@ class KernelWorkspace : public OwnMemory {
   /// By name; 0 of an array without elements.
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
 
-  void reset() override;
-  void poison(int variant) override;
-  std::optional<Finding> check() override;
-  std::optional<Finding> check_surroundings() override;
+  /// As before the first launch.
+  void reset();
+  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
+  /// is to be zero stays as the last launch left it.
+  void poison(int variant);
+  /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
+  std::optional<Finding> check();
+  /// Whether it wrote outside an array, alone.
+  std::optional<Finding> check_surroundings();
 
  private:
   struct Slot {

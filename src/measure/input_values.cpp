@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -100,6 +101,14 @@ void move_bytes(Gpu& gpu, const ArrayFile& file, DeviceAddress to, std::size_t b
   gpu.synchronize();
 }
 
+/// Elements of a row, and from one row to the next. Without padding a row is as long as a piece.
+std::pair<std::size_t, std::size_t> row_sizes(const Workload::SizedBuffer& buffer) {
+  if (buffer.is_padded())
+    return {static_cast<std::size_t>(buffer.rows->columns), static_cast<std::size_t>(buffer.rows->pitch)};
+  const std::size_t columns = std::min(static_cast<std::size_t>(buffer.values()), kChunk);
+  return {columns, columns};
+}
+
 /// Copies the file's numbers to the GPU, in elements of `bytes_each`; `convert(from, to, count)` makes them
 /// of what the file holds.
 void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile& file, DeviceAddress to,
@@ -107,10 +116,8 @@ void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile
                   const std::function<void(const std::byte*, std::byte*, std::size_t)>& convert) {
   ArrayReader reader(file);
   const auto values = static_cast<std::size_t>(buffer.values());
-  const bool padded = buffer.is_padded();
-  const auto columns = padded ? static_cast<std::size_t>(buffer.rows->columns) : std::min(values, kChunk);
-  const auto pitch = padded ? static_cast<std::size_t>(buffer.rows->pitch) : columns;
-  const std::size_t rows_at_a_time = padded ? std::max<std::size_t>(kChunk / pitch, 1) : 1;
+  const auto [columns, pitch] = row_sizes(buffer);
+  const std::size_t rows_at_a_time = buffer.is_padded() ? std::max<std::size_t>(kChunk / pitch, 1) : 1;
   const std::size_t file_bytes = size_bytes(file.type);
   std::vector<std::byte> read;
   std::vector<std::byte> made;
@@ -179,9 +186,7 @@ void store_output(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress f
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   const std::size_t bytes_each = size_bytes(buffer.type);
   const auto values = static_cast<std::size_t>(buffer.values());
-  const bool padded = buffer.is_padded();
-  const auto columns = padded ? static_cast<std::size_t>(buffer.rows->columns) : std::min(values, kChunk);
-  const auto pitch = padded ? static_cast<std::size_t>(buffer.rows->pitch) : columns;
+  const auto [columns, pitch] = row_sizes(buffer);
   std::vector<std::byte> row(columns * bytes_each);
   for (std::size_t done = 0; done < values; done += columns) {
     const std::size_t bytes = std::min(columns, values - done) * bytes_each;

@@ -74,9 +74,6 @@ class ClockProbe {
     std::uint64_t nanoseconds = 0;
   };
 
-  std::size_t place_of(int index, int multiprocessor) const;
-  const Reading& at(int index, int multiprocessor) const;
-
   Gpu& gpu_;
   DeviceKernels& kernels_;
   int multiprocessors_;

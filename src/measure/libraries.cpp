@@ -1,9 +1,6 @@
 #include "measure/libraries.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 
 namespace tiletune {
 
@@ -17,16 +14,15 @@ namespace {
 using enum LibraryOperation;
 
 /// Baselines are measured in this order. The names of all of them are in kLibraryBaselines, too.
-const std::array<KnownLibrary, 3> kLibraries{{
+const std::vector<KnownLibrary> kLibraries{
     {"cublas",
-     "cuBLAS",
      Baseline::cublas,
      {gemm, batched_gemm, row_split_gemm},
      {gemm, batched_gemm, all_gather_gemm, gemm_reduce_scatter, row_split_gemm},
      open_cublas},
-    {"cublaslt", "cuBLASLt", Baseline::lt, {gemm}, {}, open_cublaslt},
-    {"nccl_cublas", "NCCL", Baseline::cublas, {all_gather_gemm, gemm_reduce_scatter}, {}, open_nccl_cublas},
-}};
+    {"cublaslt", Baseline::lt, {gemm}, {}, open_cublaslt},
+    {"nccl_cublas", Baseline::cublas, {all_gather_gemm, gemm_reduce_scatter}, {}, open_nccl_cublas},
+};
 
 using Operations = std::vector<LibraryOperation>;
 

@@ -46,8 +46,7 @@ class ComputeLibrary {
 /// What is known of a library before it is open.
 struct KnownLibrary {
   std::string_view name;  ///< of its baseline, or of the first of them
-  std::string_view title;
-  Baseline asked_by;  ///< the choice of baselines that takes it in, as those behind it do
+  Baseline asked_by;      ///< the choice of baselines that takes it in, as those behind it do
   std::vector<LibraryOperation> baselines;
   std::vector<LibraryOperation> references;
   /// `group` is null on one GPU. Throws GpuError where it cannot be opened.

@@ -54,10 +54,6 @@ bool errs(const ComparisonResult& result, const ErrorLimits& limits) {
   return exceeds(limits.error_bound, result.relative_error, result.largest_error, result.reference_rms);
 }
 
-std::string describe(const PrepareRequest::OperationLaunch& launch) {
-  return fmt::format("the kernel that computes the input {}", launch.input);
-}
-
 std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
   if (!buffer.rows) return fmt::format("{}[{}]", buffer.name, index);
   const auto pitch = static_cast<std::uint64_t>(buffer.rows->pitch);
@@ -235,7 +231,7 @@ void ProblemBuffers::fill() {
       kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer), seed);
     kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
   }
-  compute_inputs();
+  for (const PrepareRequest::OperationLaunch& launch : request_.inputs) compute_input(launch);
   for (Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::inout)
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes());
@@ -243,33 +239,27 @@ void ProblemBuffers::fill() {
   }
 }
 
-void ProblemBuffers::compute_inputs() {
-  for (const PrepareRequest::OperationLaunch& launch : request_.inputs) {
-    const std::vector<std::uint64_t> before = checksums();
-    try {
-      run_operation_kernel(gpu_, launch, addresses_);
-    } catch (const CudaError& error) {
-      throw error.with(describe(launch) + " failed");
-    }
-    check_input_kernel(launch, before);
+/// Checks that the kernel does nothing else.
+void ProblemBuffers::compute_input(const PrepareRequest::OperationLaunch& launch) {
+  const std::string kernel = fmt::format("the kernel that computes the input {}", launch.input);
+  const std::vector<std::uint64_t> before = checksums();
+  try {
+    run_operation_kernel(gpu_, launch, addresses_);
+  } catch (const CudaError& error) {
+    throw error.with(kernel + " failed");
   }
-}
-
-void ProblemBuffers::check_input_kernel(const PrepareRequest::OperationLaunch& launch,
-                                        const std::vector<std::uint64_t>& checksums_before) {
   const std::vector<std::uint64_t> after = checksums();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     auto finding = slot.memory.check(kernels_);
     if (!finding) finding = check_padding(slot, slot.data());
-    if (finding)
-      throw GpuError(fmt::format("{} writes out of bounds: {}", describe(launch), finding->reason));
+    if (finding) throw GpuError(fmt::format("{} writes out of bounds: {}", kernel, finding->reason));
     if (slot.buffer.name == launch.input) {
       const auto [known, is_first] = computed_checksums_.emplace(launch.input, after[i]);
       if (!is_first && known->second != after[i])
-        throw GpuError(fmt::format("{} computes other values each time", describe(launch)));
-    } else if (after[i] != checksums_before[i]) {
-      throw GpuError(fmt::format("{} writes into {}", describe(launch), slot.buffer.name));
+        throw GpuError(fmt::format("{} computes other values each time", kernel));
+    } else if (after[i] != before[i]) {
+      throw GpuError(fmt::format("{} writes into {}", kernel, slot.buffer.name));
     }
   }
 }
@@ -435,19 +425,14 @@ ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress referen
                           tolerance_of(slot).value_or(Tolerance{}));
 }
 
-Verification ProblemBuffers::verify(double tolerance_factor) {
+Verification ProblemBuffers::verify(double tolerance_factor, bool whole) {
   Verification verification;
-  const std::size_t results = slices_ ? slices_->results() : 1;
+  verification.accuracy.emplace();
+  const std::size_t results = slices_ && !whole ? slices_->results() : 1;
   for (std::size_t result = 0; result < results && !verification.finding; ++result) {
-    gather(result);
+    if (!whole) gather(result);
     compare_result(tolerance_factor, verification);
   }
-  return verification;
-}
-
-Verification ProblemBuffers::verify_whole(double tolerance_factor) {
-  Verification verification;
-  compare_result(tolerance_factor, verification);
   return verification;
 }
 
@@ -459,7 +444,7 @@ void ProblemBuffers::compare_result(double tolerance_factor, Verification& verif
     const ComparisonResult result = compare(slot, references_.at(slot.buffer.name).address());
     reference_rms_[slot.buffer.name] = result.reference_rms;
     const ErrorLimits limits = limits_of(slot, tolerance_factor, result.reference_rms);
-    Accuracy& accuracy = verification.accuracy;
+    Accuracy& accuracy = *verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     if (!limits.tolerance)
       accuracy.error_bound = std::max(accuracy.error_bound.value_or(0), limits.error_bound);

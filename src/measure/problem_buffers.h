@@ -17,10 +17,11 @@ namespace tiletune {
 
 class ComputeLibrary;
 
-/// What the comparison with the reference gave.
+/// What a launch and the comparison with the reference gave.
 struct Verification {
-  Accuracy accuracy;
-  std::optional<Finding> finding;  ///< none: correct
+  double launch_us = 0;              ///< a crude time of the launch
+  std::optional<Accuracy> accuracy;  ///< where the outputs were compared
+  std::optional<Finding> finding;    ///< none: correct
 };
 
 /// Copies of all buffers: those of launches that follow each other.
@@ -73,10 +74,9 @@ class ProblemBuffers {
   bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
   /// Waits, and adds what was queued to the tallies.
   void settle_checks();
-  /// Outputs against the reference; right where there is none.
-  Verification verify(double tolerance_factor);
-  /// Verifies what the buffers hold themselves, whatever slices hold.
-  Verification verify_whole(double tolerance_factor);
+  /// Outputs against the reference; right where there is none. With `whole`, what the buffers hold
+  /// themselves, whatever slices hold.
+  Verification verify(double tolerance_factor, bool whole = false);
   /// Writes what an output holds to a file.
   void store(const OutputFile& file);
   /// The checksum of each output's bits, in the buffers' order.
@@ -131,9 +131,7 @@ class ProblemBuffers {
   ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
   void fill();
-  void compute_inputs();
-  void check_input_kernel(const PrepareRequest::OperationLaunch& launch,
-                          const std::vector<std::uint64_t>& checksums_before);
+  void compute_input(const PrepareRequest::OperationLaunch& launch);
   std::vector<std::uint64_t> checksums();
   void compute_references();
   bool references_are_intact();

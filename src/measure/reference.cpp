@@ -11,22 +11,11 @@ namespace tiletune {
 
 namespace {
 
-template <typename Pairs>
-auto find_named(const Pairs& pairs, const char* name) {
-  return std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
-}
-
-template <typename Pairs>
-auto named(const Pairs& pairs, const char* name) {
-  const auto found = find_named(pairs, name);
-  if (found == pairs.end()) throw GpuError(fmt::format("the problem has no '{}'", name));
-  return found->second;
-}
-
-template <typename Pairs, typename Value>
-Value named_or(const Pairs& pairs, const char* name, Value fallback) {
-  const auto found = find_named(pairs, name);
-  return found == pairs.end() ? fallback : found->second;
+template <typename Value>
+std::optional<Value> find(const std::vector<std::pair<std::string, Value>>& pairs, std::string_view name) {
+  for (const auto& [known, value] : pairs)
+    if (known == name) return value;
+  return std::nullopt;
 }
 
 BlasEpilogue blas_epilogue(const std::string& option) {
@@ -105,13 +94,17 @@ void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launc
 }
 
 BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
+  const auto size = [&](const char* dimension) {
+    if (const auto found = find(request.dimensions, dimension)) return *found;
+    throw GpuError(fmt::format("the problem has no '{}'", dimension));
+  };
   BlasGemm gemm;
-  gemm.batch = named_or(request.dimensions, "batch", 1);
-  gemm.m = named(request.dimensions, "M");
-  gemm.n = named(request.dimensions, "N");
-  gemm.k = named(request.dimensions, "K");
-  gemm.alpha = named_or(request.scalars, "alpha", 1.0);
-  gemm.beta = named_or(request.scalars, "beta", 0.0);
+  gemm.batch = find(request.dimensions, "batch").value_or(1);
+  gemm.m = size("M");
+  gemm.n = size("N");
+  gemm.k = size("K");
+  gemm.alpha = find(request.scalars, "alpha").value_or(1);
+  gemm.beta = find(request.scalars, "beta").value_or(0);
   gemm.a = buffer_of(request, "A").type;
   gemm.b = buffer_of(request, "B").type;
   gemm.c = buffer_of(request, "C").type;
@@ -119,14 +112,14 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   gemm.a_address = addresses.at("A");
   gemm.b_address = addresses.at("B");
   gemm.c_address = addresses.at("C");
-  const std::string layout = named_or(request.options, "layout", std::string("nn"));
+  const std::string layout = find(request.options, "layout").value_or("nn");
   gemm.a_transposed = layout.starts_with('t');
   gemm.b_transposed = layout.ends_with('t');
-  gemm.epilogue = blas_epilogue(named_or(request.options, "epilogue", std::string("identity")));
+  gemm.epilogue = blas_epilogue(find(request.options, "epilogue").value_or("identity"));
   if (has_bias(gemm.epilogue)) gemm.bias_address = addresses.at("bias");
-  gemm.lda = named_or(request.dimensions, "lda", gemm.a_transposed ? gemm.m : gemm.k);
-  gemm.ldb = named_or(request.dimensions, "ldb", gemm.b_transposed ? gemm.k : gemm.n);
-  gemm.ldc = named_or(request.dimensions, "ldc", gemm.n);
+  gemm.lda = find(request.dimensions, "lda").value_or(gemm.a_transposed ? gemm.m : gemm.k);
+  gemm.ldb = find(request.dimensions, "ldb").value_or(gemm.b_transposed ? gemm.k : gemm.n);
+  gemm.ldc = find(request.dimensions, "ldc").value_or(gemm.n);
   return gemm;
 }
 

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <link.h>
 #include <stdio_ext.h>
 
@@ -12,7 +11,6 @@
 #include <string>
 
 #include "base/confinement.h"
-#include "base/descriptor.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/worker_process.h"
@@ -49,22 +47,6 @@ std::set<fs::path> library_folders() {
   return folders;
 }
 
-/// Opens those of the paths that are there.
-std::vector<Descriptor> places(const std::set<fs::path>& paths) {
-  std::vector<Descriptor> open;
-  for (const fs::path& path : paths) {
-    Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (place.is_open()) open.push_back(std::move(place));
-  }
-  return open;
-}
-
-std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
-  std::vector<int> numbers;
-  for (const Descriptor& descriptor : descriptors) numbers.push_back(descriptor.number());
-  return numbers;
-}
-
 /// Takes from a GPU worker what it does not need once its context is open: writing anywhere but to the GPU's
 /// devices, reading homes and temporary folders, but for what `reach` names, starting programs, making
 /// sockets. The driver's own threads, which run already, keep their access to files. Nothing is taken under a
@@ -72,18 +54,20 @@ std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
 /// confine; where it `must`, std::runtime_error is thrown instead.
 void confine_gpu_worker(bool must, const WorkerReach& reach) {
   if (!may_be_confined(must)) return;
-  std::set<fs::path> readable = library_folders();
-  readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
-  readable.insert(reach.readable.begin(), reach.readable.end());
-  const std::vector<Descriptor> read = places(readable);
-  std::set<fs::path> devices{"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"};
+  Places read;
+  for (const fs::path& folder : library_folders()) read.add(folder);
+  for (const char* place : {"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys"}) read.add(place);
+  read.add(cache_folder());
+  for (const fs::path& path : reach.readable) read.add(path);
+  Places written;
+  for (const char* place : {"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"})
+    written.add(place);
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/dev", none)) {
-    if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
+    if (entry.path().filename().string().starts_with("nvidia")) written.add(entry.path());
   }
-  devices.insert(reach.writable.begin(), reach.writable.end());
-  const std::vector<Descriptor> written = places(devices);
-  confine({numbers(read), numbers(written), true});
+  for (const fs::path& path : reach.writable) written.add(path);
+  confine({read.numbers(), written.numbers(), true});
 }
 
 using Json = nlohmann::ordered_json;
@@ -114,7 +98,9 @@ class Service {
   void prepare(const Json& message) {
     try {
       const Prepared done = prepared(from_json<PrepareRequest>(message));
-      confine();
+      // Libraries are loaded. Kernels of the harness for further element types come through the cache.
+      if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
+      is_confined_ = true;
       answer(to_json(done));
     } catch (const CudaError& error) {
       if (!error.out_of_memory()) throw;
@@ -153,12 +139,6 @@ class Service {
     };
   }
 
-  std::map<std::string, DeviceBuffer> consensus() {
-    auto outputs = reach_consensus(gpu_, *buffers_, turn());
-    turn()(0);
-    return outputs;
-  }
-
   Prepared prepared(const PrepareRequest& request) {
     buffers_.reset();
     baselines_.clear();
@@ -169,7 +149,10 @@ class Service {
     if (!timer_) make_timer();
     // Beside another program it would be that program's ceilings too, and kept for good.
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
-    if (request.calibrate && is_alone) prepared.calibration = calibrated();
+    if (request.calibrate && is_alone) {
+      prepared.calibration = measure_ceilings(gpu_, timer_->flush());
+      timer_->measure_floors(*prepared.calibration);
+    }
     heartbeat();
     libraries_.open(request, gpu_, group_ ? &*group_ : nullptr);
     if (group_ && request.needs_nccl) group_->open_nccl();
@@ -180,7 +163,12 @@ class Service {
     buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, libraries_.reference_of(request), request,
                                                 needs_group ? &*group_ : nullptr);
     heartbeat();
-    if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
+    if (!request.candidates.empty())
+      buffers_->use_consensus([this] {
+        auto outputs = reach_consensus(gpu_, *buffers_, turn());
+        turn()(0);
+        return outputs;
+      });
     Baselines baselines = measure_baselines(gpu_, *buffers_, *timer_, libraries_);
     prepared.baselines = std::move(baselines.measured);
     baselines_ = std::move(baselines.runnable);
@@ -223,18 +211,6 @@ class Service {
     for (const auto& buffer : request.workload.buffers) types.insert(buffer.type);
     for (const ElementType type : types) kernels.push_back({&kTypedKernels, type});
     return kernels;
-  }
-
-  Calibration calibrated() {
-    Calibration calibration = measure_ceilings(gpu_, timer_->flush());
-    timer_->measure_floors(calibration);
-    return calibration;
-  }
-
-  /// Once libraries are loaded. Kernels of the harness for further element types come through the cache.
-  void confine() {
-    if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
-    is_confined_ = true;
   }
 
   /// The parent reads what was printed when it has the answer, or drops it with its next request. Nothing of

@@ -93,39 +93,20 @@ std::vector<char*> passed_environment() {
   return passed;
 }
 
-Descriptor place_of(const std::string& path, std::uint64_t resolve) {
+Descriptor place_without_links(const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = resolve;
-  return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  Descriptor place(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  if (place.is_open()) return place;
+  throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
 }
-
-class Places {
- public:
-  /// Where nothing lies there, nothing is reached.
-  void add(const std::string& path) {
-    if (Descriptor place = place_of(path, 0); place.is_open()) places_.push_back(std::move(place));
-  }
-  void add_without_links(const std::string& path) {
-    places_.push_back(place_of(path, RESOLVE_NO_SYMLINKS));
-    if (!places_.back().is_open())
-      throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
-  }
-  std::vector<int> numbers() const {
-    std::vector<int> numbers;
-    for (const Descriptor& place : places_) numbers.push_back(place.number());
-    return numbers;
-  }
-
- private:
-  std::vector<Descriptor> places_;
-};
 
 void confine_python(const PythonWork& work) {
   Places read;
   for (const char* place : kSystemPlaces) read.add(place);
   for (const std::string& place : work.readable) read.add(place);
-  for (const std::string& place : work.readable_without_links) read.add_without_links(place);
+  for (const std::string& place : work.readable_without_links) read.add(place_without_links(place));
   Places written;
   written.add("/dev/null");
   for (const PythonWork::Output& output : work.outputs) written.add(output.path);

@@ -81,7 +81,7 @@ TEST(GpuClient, MeasuresAndGoesOn) {
   client.prepare(problem());
   const auto prepared = as<Prepared>(wait(client));
   ASSERT_EQ(prepared.baselines.size(), 1U);
-  EXPECT_EQ(prepared.baselines[0].timing.median_us, 201);
+  EXPECT_EQ(prepared.baselines[0].timing->median_us, 201);
   for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) {
     client.dispatch(kernel(ticket));
     const auto measured = as<Measured>(wait(client));
