@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "author/check.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -18,7 +19,6 @@
 #include "output/display.h"
 #include "output/table.h"
 #include "search/strategies.h"
-#include "tune/check.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
 #include "tune/sweep_plan.h"

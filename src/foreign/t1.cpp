@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "author/source_facts.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "draft/source_facts.h"
 #include "foreign/python_list.h"
 #include "spec/paths.h"
 #include "spec/problem.h"

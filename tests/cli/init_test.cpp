@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "author/manifest.h"
 #include "base/file.h"
 #include "cli/expect_error.h"
-#include "draft/manifest.h"
 
 namespace tiletune {
 namespace init_test {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "draft/host_code.h"
-#include "draft/manifest.h"
+#include "author/host_code.h"
+#include "author/manifest.h"
 #include "fuzz/fuzz.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "draft/manifest.h"
+#include "author/manifest.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "draft/signature.h"
+#include "author/signature.h"
 
 namespace tiletune {
 

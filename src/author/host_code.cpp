@@ -1,4 +1,4 @@
-#include "draft/host_code.h"
+#include "author/host_code.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "author/tokens.h"
 #include "base/text.h"
-#include "draft/tokens.h"
 
 namespace tiletune {
 

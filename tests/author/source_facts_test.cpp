@@ -1,4 +1,4 @@
-#include "draft/source_facts.h"
+#include "author/source_facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "draft/source_facts.h"
+#include "author/source_facts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "author/tokens.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "draft/tokens.h"
 
 namespace tiletune {
 

@@ -1,4 +1,4 @@
-#include "tune/check.h"
+#include "author/check.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <tuple>
 #include <utility>
 
+#include "author/manifest.h"
+#include "author/signature.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "compile/pool.h"
-#include "draft/manifest.h"
-#include "draft/signature.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"

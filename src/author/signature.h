@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "author/host_code.h"
+#include "author/source_facts.h"
 #include "compile/pool.h"
-#include "draft/host_code.h"
-#include "draft/source_facts.h"
 #include "spec/element_type.h"
 
 namespace tiletune {

@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
+#include "author/check.h"
+#include "author/signature.h"
+#include "author/source_facts.h"
 #include "base/identifier.h"
 #include "base/text.h"
-#include "draft/signature.h"
-#include "draft/source_facts.h"
 #include "measure/input_values.h"
-#include "tune/check.h"
 
 namespace tiletune {
 

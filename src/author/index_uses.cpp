@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "draft/source_facts.h"
+#include "author/source_facts.h"
 
 namespace tiletune {
 

@@ -1,4 +1,4 @@
-#include "draft/signature.h"
+#include "author/signature.h"
 
 #include <fmt/format.h>
 

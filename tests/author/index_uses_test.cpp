@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "draft/source_facts.h"
+#include "author/source_facts.h"
 
 namespace tiletune {
 namespace index_uses_test {

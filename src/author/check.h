@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "author/manifest.h"
 #include "base/error.h"
 #include "base/stop.h"
 #include "compile/pool.h"
-#include "draft/manifest.h"
 #include "inspect/resources.h"
 #include "store/database.h"
 #include "tune/target.h"

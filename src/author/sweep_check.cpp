@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "author/check.h"
+#include "author/signature.h"
 #include "compile/pool.h"
-#include "draft/signature.h"
 #include "inspect/occupancy.h"
-#include "tune/check.h"
 
 namespace tiletune {
 

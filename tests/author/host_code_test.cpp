@@ -1,4 +1,4 @@
-#include "draft/host_code.h"
+#include "author/host_code.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "draft/tokens.h"
+#include "author/tokens.h"
 
 namespace tiletune {
 

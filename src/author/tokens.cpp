@@ -1,4 +1,4 @@
-#include "draft/tokens.h"
+#include "author/tokens.h"
 
 #include <algorithm>
 #include <array>
