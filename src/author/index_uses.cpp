@@ -72,7 +72,7 @@ class IndexReader {
     std::size_t end = at;
     for (; end < last; ++end) {
       depth += depth_change(code_.text(end), false);
-      if (depth < 0 || (depth == 0 && code_.is_one_of(end, {",", ";"}))) break;
+      if (depth < 0 || (depth == 0 && code_.is(end, ", ;"))) break;
     }
     return code_.part(at, end);
   }
@@ -91,11 +91,10 @@ class IndexReader {
         continue;
       }
       // A mask; otherwise the address of something.
-      const bool masks = part.is(i, "&") && (part.is_one_of(i - 1, {")", "]"}) || part.is_word(i - 1));
-      const bool shifts = part.is_one_of(i, {"<", ">"}) && part.is(i + 1, part.text(i));
+      const bool masks = part.is(i, "&") && (part.is(i - 1, ") ]") || part.is_word(i - 1));
+      const bool shifts = part.is(i, "< >") && part.is(i + 1, part.text(i));
       found.adds = found.adds || part.is(i, "+");
-      found.others = found.others || masks || shifts ||
-                     part.is_one_of(i, {"/", "%", "|", "^", "?", "~", "!", "&&", "||", ",", "-"});
+      found.others = found.others || masks || shifts || part.is(i, "/ % | ^ ? ~ ! && || , -");
     }
     return found;
   }

@@ -29,9 +29,6 @@ struct Decision {
 };
 std::vector<Decision> decisions_in(const std::string& manifest);
 
-/// "-DNAME=value" for the macros that the source tests and does not define.
-std::vector<std::string> first_defines(const SourceFacts& facts);
-
 /// A draft's decisions, that of the launch first: a wrong grid reads and writes out of bounds.
 std::vector<Decision> launch_first(std::vector<Decision> decisions);
 

@@ -77,8 +77,8 @@ struct KernelText {
   std::vector<TemplateParameter> template_parameters;
   std::vector<std::string> parameter_names;  ///< "" of one without a name
   std::string launch_bounds;                 ///< threads in __launch_bounds__, or ""
-  int block_axes = 1;                        ///< 3: threadIdx.z is used
-  int grid_axes = 1;
+  std::size_t block_axes = 1;                ///< 3: threadIdx.z is used
+  std::size_t grid_axes = 1;
   std::map<std::string, PointerUse> uses;  ///< of parameters, by name
   int dynamic_shared_line = 0;             ///< of extern __shared__; 0: there is none
   /// NAME in blockIdx.x * NAME + threadIdx.x, by axis; "" where there is no such expression.
@@ -113,6 +113,9 @@ struct SourceFacts {
   std::map<std::string, int> value_names;  ///< lines of the names that stand where values do
   std::vector<ConstantArray> constants;
 };
+
+/// Whether a name as squashed() has it contains one of some words.
+bool has_one_of(std::string_view name, std::initializer_list<std::string_view> words);
 
 /// Throws UserError, with `file` for its place, for a text of more than 256 KiB or 256 kernels, and for a
 /// kernel whose parameter list is not closed. Takes any other text.

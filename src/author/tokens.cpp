@@ -13,102 +13,50 @@ constexpr std::array<std::string_view, 21> kOperators{
     "<<=", ">>=", "...", "==", "!=", "<=", ">=", "&&", "||", "++", "--",
     "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->", "::"};
 
-class SourceTokenizer {
- public:
-  explicit SourceTokenizer(std::string_view text) : rest_(text) {}
+/// The length up to and with a mark; of the whole text where there is none.
+std::size_t length_with(std::string_view mark, std::string_view text, std::size_t from) {
+  const std::size_t at = text.find(mark, from);
+  return at == std::string_view::npos ? text.size() : at + mark.size();
+}
 
-  TokenizedSource run() {
-    while (!rest_.empty()) step();
-    std::erase_if(result_.directives, [](const SourceTokens& directive) { return directive.empty(); });
-    return std::move(result_);
+/// Of the comment or white space that a text begins with; 0: neither.
+std::size_t blank_length(std::string_view text) {
+  if (text.starts_with("/*")) return length_with("*/", text, 2);
+  if (text.starts_with("\\\n") || text.starts_with("\\\r\n")) return text.find('\n') + 1;
+  if (!text.starts_with("//")) return std::string_view(" \t\r\n").find(text.front()) < 4 ? 1 : 0;
+  std::size_t end = text.find('\n');
+  // A backslash at its end continues it.
+  while (end != std::string_view::npos && text[end - 1] == '\\') end = text.find('\n', end + 1);
+  return std::min(end, text.size());
+}
+
+/// Of the string or character that a text begins with; 0: neither. One that is not closed ends with its line.
+std::size_t literal_length(std::string_view text) {
+  if (text.starts_with("R\"")) {
+    const std::size_t open = text.find_first_of("(\n");
+    if (open == std::string_view::npos || text[open] == '\n') return 2;
+    return length_with(")" + std::string(text.substr(2, open - 2)) + "\"", text, open);
   }
+  const char quote = text.front();
+  if (quote != '"' && quote != '\'') return 0;
+  std::size_t end = 1;
+  while (end < text.size() && text[end] != quote && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end < text.size() && text[end] == quote ? end + 1 : end, text.size());
+}
 
- private:
-  void step() {
-    const char first = rest_.front();
-    if (rest_.starts_with("//")) return skip_line_comment();
-    if (rest_.starts_with("/*")) return skip(end_of("*/", 2));
-    if (rest_.starts_with("\\\n") || rest_.starts_with("\\\r\n")) return skip(rest_.find('\n') + 1);
-    if (first == '\n') {
-      in_directive_ = false;
-      starts_line_ = true;
-      return skip(1);
-    }
-    if (first == '#' && starts_line_) {
-      in_directive_ = true;
-      starts_line_ = false;
-      result_.directives.emplace_back();
-      return skip(1);
-    }
-    if (first == ' ' || first == '\t' || first == '\r') return skip(1);
-    starts_line_ = false;
-    if (rest_.starts_with("R\"")) return skip_raw_string();
-    if (first == '"' || first == '\'') return skip_string(first);
-    add();
+/// The name, number or operator that a text begins with.
+SourceToken first_token(std::string_view text, int line) {
+  const bool is_number =
+      is_digit(text.front()) || (text.front() == '.' && text.size() > 1 && is_digit(text[1]));
+  if (is_number || is_identifier_start(text.front())) {
+    const auto* const end = std::find_if_not(text.begin(), text.end(), [&](char c) {
+      return is_identifier_part(c) || (is_number && (c == '.' || c == '\''));
+    });
+    return {is_number ? SourceToken::Kind::number : SourceToken::Kind::name, {text.begin(), end}, line};
   }
-
-  void add() {
-    const bool number =
-        is_digit(rest_.front()) || (rest_.front() == '.' && rest_.size() > 1 && is_digit(rest_[1]));
-    std::size_t length = 1;
-    if (number) {
-      const auto* end = std::find_if_not(
-          rest_.begin(), rest_.end(), [](char c) { return is_identifier_part(c) || c == '.' || c == '\''; });
-      length = static_cast<std::size_t>(end - rest_.begin());
-    } else if (is_identifier_start(rest_.front())) {
-      const auto* end = std::find_if_not(rest_.begin(), rest_.end(), is_identifier_part);
-      length = static_cast<std::size_t>(end - rest_.begin());
-    } else {
-      for (const std::string_view symbol : kOperators)
-        if (length == 1 && rest_.starts_with(symbol)) length = symbol.size();
-    }
-    const auto kind = number                               ? SourceToken::Kind::number
-                      : is_identifier_start(rest_.front()) ? SourceToken::Kind::name
-                                                           : SourceToken::Kind::symbol;
-    SourceTokens& tokens = in_directive_ ? result_.directives.back() : result_.code;
-    tokens.push_back({kind, rest_.substr(0, length), line_});
-    skip(length);
-  }
-
-  /// A backslash at its end continues it.
-  void skip_line_comment() {
-    std::size_t end = rest_.find('\n');
-    while (end != std::string_view::npos && end > 0 && rest_[end - 1] == '\\')
-      end = rest_.find('\n', end + 1);
-    skip(std::min(end, rest_.size()));
-  }
-
-  /// One that is not closed ends with its line.
-  void skip_string(char quote) {
-    std::size_t end = 1;
-    while (end < rest_.size() && rest_[end] != quote && rest_[end] != '\n') end += rest_[end] == '\\' ? 2 : 1;
-    skip(std::min(end + (end < rest_.size() && rest_[end] == quote ? 1 : 0), rest_.size()));
-  }
-
-  void skip_raw_string() {
-    const std::size_t open = rest_.find_first_of("(\n");
-    if (open == std::string_view::npos || rest_[open] == '\n') return skip(2);
-    const std::string close = ")" + std::string(rest_.substr(2, open - 2)) + "\"";
-    skip(end_of(close, open));
-  }
-
-  std::size_t end_of(std::string_view mark, std::size_t from) const {
-    const std::size_t at = rest_.find(mark, from);
-    return at == std::string_view::npos ? rest_.size() : at + mark.size();
-  }
-
-  void skip(std::size_t length) {
-    line_ += static_cast<int>(
-        std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(length), '\n'));
-    rest_.remove_prefix(length);
-  }
-
-  std::string_view rest_;
-  TokenizedSource result_;
-  int line_ = 1;
-  bool in_directive_ = false;
-  bool starts_line_ = true;
-};
+  const auto* const known = std::ranges::find_if(kOperators, [&](auto one) { return text.starts_with(one); });
+  return {SourceToken::Kind::symbol, text.substr(0, known == kOperators.end() ? 1 : known->size()), line};
+}
 
 class DeclarationReader {
  public:
@@ -117,7 +65,7 @@ class DeclarationReader {
   std::vector<Declaration> read() {
     std::vector<Declaration> declarations;
     for (std::size_t at = 0; at < code_.end();) {
-      if (code_.is_one_of(at, {"}", ";"})) {
+      if (code_.is(at, "} ;")) {
         if (code_.is(at, "}") && !scopes_.empty()) scopes_.pop_back();
         ++at;
         continue;
@@ -126,7 +74,11 @@ class DeclarationReader {
       one.begin = one.end = at;
       if (!scopes_.empty()) one.scope = scopes_.back();
       at = read_one(one);
-      if (one.end > one.begin) declarations.push_back(one);
+      if (one.end == one.begin) continue;
+      const TokenRange whole = code_.part(one.begin, one.end);
+      one.is_device = whole.part(one.begin, one.is_function ? whole.find("{", one.begin) : one.end)
+                          .has("__global__ __device__ __constant__ __shared__ __managed__");
+      declarations.push_back(one);
     }
     return declarations;
   }
@@ -137,34 +89,27 @@ class DeclarationReader {
     bool assigned = false;
     std::size_t head = one.begin;
     for (std::size_t i = one.begin; i < code_.end(); ++i) {
-      const bool in_template = code_.is(i, "template") && code_.is(i + 1, "<");
-      if (in_template || code_.is_one_of(i, {"(", "["})) {
+      if (code_.fits(i, {"template", "<"})) {
+        i = code_.behind_bracket(i + 1) - 1;
+        head = i + 1;
+      } else if (code_.is(i, "( [")) {
         const bool is_named = i > one.begin && code_.is_name(i - 1) && !code_.text(i - 1).starts_with("__");
         if (code_.is(i, "(") && one.name.empty() && is_named) one.name = code_.text(i - 1);
-        i = code_.behind_bracket(in_template ? i + 1 : i) - 1;
-        if (in_template) head = i + 1;
+        i = code_.behind_bracket(i) - 1;
       } else if (code_.is(i, ";")) {
-        return finish(one, i + 1);
+        return one.end = i + 1;
       } else if (code_.is(i, "{")) {
         if (opens_scope(head, i)) return i + 1;
-        one.is_function = !assigned && !one.name.empty() && !is_class(head, i);
+        const bool is_class = code_.is(head, "class struct union enum") && !code_.is(i - 1, ")");
+        one.is_function = !assigned && !one.name.empty() && !is_class;
         const std::size_t close = code_.behind_bracket(i);
-        if (one.is_function) return finish(one, close);
+        if (one.is_function) return one.end = close;
         i = close - 1;
       } else {
         assigned = assigned || code_.is(i, "=");
       }
     }
-    return finish(one, code_.end());
-  }
-
-  std::size_t finish(Declaration& one, std::size_t end) const {
-    one.end = end;
-    const TokenRange whole = code_.part(one.begin, end);
-    const std::size_t head = one.is_function ? whole.find({"{"}, one.begin) : end;
-    one.is_device = code_.part(one.begin, head)
-                        .has({"__global__", "__device__", "__constant__", "__shared__", "__managed__"});
-    return end;
+    return one.end = code_.end();
   }
 
   /// namespace a::b {, extern "C" {
@@ -178,29 +123,63 @@ class DeclarationReader {
     return true;
   }
 
-  bool is_class(std::size_t head, std::size_t brace) const {
-    return code_.is_one_of(head, {"class", "struct", "union", "enum"}) && !code_.is(brace - 1, ")");
-  }
-
   TokenRange code_;
   std::vector<std::string_view> scopes_;  ///< the innermost name at each brace
 };
 
 }  // namespace
 
-TokenizedSource tokenize_source(std::string_view text) { return SourceTokenizer(text).run(); }
+TokenizedSource tokenize_source(std::string_view text) {
+  TokenizedSource source;
+  SourceTokens* tokens = &source.code;
+  bool starts_line = true;
+  int line = 1;
+  for (std::size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+    length = blank_length(text);
+    if (text.front() == '\n') {
+      tokens = &source.code;
+      starts_line = true;
+    } else if (length == 0) {
+      if (text.front() == '#' && starts_line) {
+        tokens = &source.directives.emplace_back();
+        length = 1;
+      } else if (length = literal_length(text); length == 0) {
+        length = tokens->emplace_back(first_token(text, line)).text.size();
+      }
+      starts_line = false;
+    }
+    line += static_cast<int>(std::ranges::count(text.substr(0, length), '\n'));
+  }
+  std::erase_if(source.directives, [](const SourceTokens& directive) { return directive.empty(); });
+  return source;
+}
 
 int depth_change(std::string_view text, bool angled) {
   if (text == "(" || text == "[" || text == "{" || (angled && text == "<")) return 1;
   return text == ")" || text == "]" || text == "}" || (angled && text == ">") ? -1 : 0;
 }
 
-bool TokenRange::is_one_of(std::size_t at, std::initializer_list<std::string_view> texts) const {
-  return std::find(texts.begin(), texts.end(), text(at)) != texts.end();
+bool TokenRange::is(std::size_t at, std::string_view texts) const {
+  const std::string_view token = text(at);
+  while (!token.empty()) {
+    const std::size_t space = texts.find(' ');
+    if (texts.substr(0, space) == token) return true;
+    if (space == std::string_view::npos) break;
+    texts.remove_prefix(space + 1);
+  }
+  return false;
 }
 
-std::size_t TokenRange::find(std::initializer_list<std::string_view> texts, std::size_t from) const {
-  while (from < end_ && !is_one_of(from, texts)) ++from;
+bool TokenRange::fits(std::size_t at, std::initializer_list<std::string_view> pattern) const {
+  for (const std::string_view wanted : pattern) {
+    if (!(wanted == "$" ? is_name(at) : wanted == "#" ? is_word(at) : is(at, wanted))) return false;
+    ++at;
+  }
+  return true;
+}
+
+std::size_t TokenRange::find(std::string_view texts, std::size_t from) const {
+  while (from < end_ && !is(from, texts)) ++from;
   return from;
 }
 
@@ -241,8 +220,7 @@ std::size_t TokenRange::before_opening(std::size_t at) const {
 }
 
 std::string_view TokenRange::bound_of(std::size_t at) const {
-  const bool compares = is_one_of(at + 1, {"<", ">="}) && is_name(at + 2);
-  return compares && is_one_of(at + 3, {")", ";", "&&", "||"}) ? text(at + 2) : "";
+  return fits(at + 1, {"< >=", "$", ") ; && ||"}) ? text(at + 2) : "";
 }
 
 std::vector<TokenRange> TokenRange::list() const {

@@ -41,23 +41,26 @@ class TokenRange {
 
   std::size_t begin() const { return begin_; }
   std::size_t end() const { return end_; }
+  std::size_t size() const { return end_ - begin_; }
   const SourceToken& operator[](std::size_t at) const {
     static constexpr SourceToken kNothing;
     return at >= begin_ && at < end_ ? (*all_)[at] : kNothing;
   }
   std::string_view text(std::size_t at) const { return (*this)[at].text; }
-  bool is(std::size_t at, std::string_view what) const { return text(at) == what; }
-  bool is_one_of(std::size_t at, std::initializer_list<std::string_view> texts) const;
+  /// Whether it is one of some texts with spaces between: "< >=".
+  bool is(std::size_t at, std::string_view texts) const;
+  /// Whether the tokens from `at` on are these, each as is() takes it, "$" for a name or "#" for a word:
+  /// {"< >=", "$", ")"}.
+  bool fits(std::size_t at, std::initializer_list<std::string_view> pattern) const;
   bool is_name(std::size_t at) const { return (*this)[at].is_name(); }
   /// A name or a number.
   bool is_word(std::size_t at) const { return (*this)[at].kind != SourceToken::Kind::symbol; }
-  /// Behind a dot or an arrow.
-  bool is_member(std::size_t at) const { return is_one_of(at - 1, {".", "->"}); }
+  bool is_member(std::size_t at) const { return is(at - 1, ". ->"); }
 
   TokenRange part(std::size_t begin, std::size_t end) const { return {*all_, begin, end}; }
-  /// The first place from `from` on with one of the texts; the end where there is none.
-  std::size_t find(std::initializer_list<std::string_view> texts, std::size_t from) const;
-  bool has(std::initializer_list<std::string_view> texts) const { return find(texts, begin_) < end_; }
+  /// The first place from `from` on with one of the texts, as is() takes them; the end where there is none.
+  std::size_t find(std::string_view texts, std::size_t from) const;
+  bool has(std::string_view texts) const { return find(texts, begin_) < end_; }
   /// All of it: "const float * x".
   std::string spaced_text() const;
   /// The place behind the bracket that closes the one at `open`, one of ( [ { <, before `limit` or the end;
