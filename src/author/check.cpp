@@ -29,43 +29,49 @@ constexpr std::uint64_t kMostEvaluated = 1000;
 /// The remedy where others of the template can be launched.
 constexpr const char* kRefusedRows = "They become refused rows; a constraint would leave them out.";
 
-/// Plans each template on each problem by itself, so that a mistake in one pair hides none in another. Keeps
-/// what the tasks refer to.
-class PairPlanner {
- public:
-  explicit PairPlanner(const TuneSpec& spec) : spec_(spec), rest_(spec) {
-    rest_.templates.clear();
-    rest_.problems.clear();
-    rest_.config_json.clear();
-  }
-
-  /// Calls `take` with the tasks of each pair, which says whether it keeps them, or `refuse` with the pair
-  /// and the UserError, NothingToDo or PlanningStopped that it is refused with, until `stop` says so.
-  template <typename Take, typename Refuse>
-  void plan(const Stop& stop, const Take& take, const Refuse& refuse) {
-    for (const TemplateSpec& kernel : spec_.templates) {
-      for (const Problem& problem : spec_.problems) {
-        if (stop()) return;
-        if (!kernel.runs(problem)) continue;
-        TuneSpec& pair = pairs_.emplace_back(rest_);
-        pair.templates = {kernel};
-        pair.problems = {problem};
-        try {
-          if (!take(plan_tasks(pair, arrays_, stop))) pairs_.pop_back();
-        } catch (const UserError& error) {
-          pairs_.pop_back();
-          refuse(kernel, problem, error);
-        }
+/// Plans each template on each problem by itself, so that a mistake in one pair hides none in another. Calls
+/// `take` with the tasks of each pair, which refer to the last of `pairs`, or `refuse` with the pair and the
+/// UserError, NothingToDo or PlanningStopped that it is refused with, until `stop` says so.
+template <typename Take, typename Refuse>
+void plan_pairs(const TuneSpec& spec, std::deque<TuneSpec>& pairs, const Stop& stop, const Take& take,
+                const Refuse& refuse) {
+  TuneSpec rest = spec;
+  rest.templates.clear();
+  rest.problems.clear();
+  rest.config_json.clear();
+  ArrayHashes arrays;
+  for (const TemplateSpec& kernel : spec.templates) {
+    for (const Problem& problem : spec.problems) {
+      if (stop()) return;
+      if (!kernel.runs(problem)) continue;
+      TuneSpec& pair = pairs.emplace_back(rest);
+      pair.templates = {kernel};
+      pair.problems = {problem};
+      try {
+        take(plan_tasks(pair, arrays, stop));
+      } catch (const UserError& error) {
+        pairs.pop_back();
+        refuse(kernel, problem, error);
       }
     }
   }
+}
 
- private:
-  const TuneSpec& spec_;
-  TuneSpec rest_;  ///< but for what a pair has of its own
-  std::deque<TuneSpec> pairs_;
-  ArrayHashes arrays_;
-};
+/// The indices of evenly spread configurations, up to so many.
+std::vector<std::uint64_t> spread(const Task& task, std::uint64_t most) {
+  std::vector<std::uint64_t> indices;
+  const std::uint64_t count = std::min(task.space.size(), most);
+  for (std::uint64_t i = 0; i < count; ++i)
+    indices.push_back(static_cast<std::uint64_t>(static_cast<double>(i) / static_cast<double>(count) *
+                                                 static_cast<double>(task.space.size())));
+  return indices;
+}
+
+/// Why a configuration cannot be launched; empty when it can.
+std::string launch_fault(const Task& task, std::uint64_t index, const Target& target, Instance& instance) {
+  const std::string fault = instantiate(task, index, target.model, instance);
+  return fault.empty() ? admit_launch(target.model, instance).reason : fault;
+}
 
 class Checker {
  public:
@@ -78,9 +84,8 @@ class Checker {
     for (const TemplateSpec& kernel : spec_.templates)
       if (manifests.insert(kernel.where.file).second) note_open_ends(kernel);
     plan();
-    tell_of_empty_spaces();
     tell_of_small_consensus();
-    for (Task& task : tasks_) {
+    for (const Task& task : tasks_) {
       add_all(buffer_faults(task));
       add_all(index_notes(task));
       evaluate(task);
@@ -93,16 +98,6 @@ class Checker {
   }
 
  private:
-  /// What is compiled, and why.
-  struct Job {
-    enum class Kind { configuration, operation_kernel, signature };
-
-    const Task* task;
-    Instance instance;
-    Kind kind = Kind::configuration;
-    const TaskKernel* kernel = nullptr;  ///< of the operation
-  };
-
   /// What was found of several problems of a template stands once.
   void add(CheckFinding finding) {
     for (CheckFinding& known : report_.findings) {
@@ -144,29 +139,25 @@ class Checker {
   }
 
   void plan() {
+    std::vector<CheckFinding> empty;  // spaces without a configuration
     const auto take = [&](std::vector<Task> tasks) {
       for (Task& task : tasks) {
         task.workload = tasks_.size();
         report_.valid += task.space.size();
         tasks_.push_back(std::move(task));
       }
-      return true;
     };
-    planner_.plan(options_.interrupted, take,
-                  [&](const TemplateSpec& kernel, const Problem& problem, const UserError& error) {
-                    if (dynamic_cast<const NothingToDo*>(&error) == nullptr)
-                      return add({true, kernel.label(), problem.label(), error});
-                    const UserError empty("no configuration satisfies the constraints", error.where(),
-                                          error.remedy());
-                    empty_.push_back({true, kernel.label(), problem.label(), empty});
-                  });
-  }
-
-  /// Only noted where other templates can do the problem: some are for few rows, others for odd sizes.
-  void tell_of_empty_spaces() {
-    for (CheckFinding& finding : empty_) {
-      const auto does_problem = [&](const Task& task) { return task.problem.label() == finding.problem; };
-      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem);
+    const auto refuse = [&](const TemplateSpec& kernel, const Problem& problem, const UserError& error) {
+      if (dynamic_cast<const NothingToDo*>(&error) == nullptr)
+        return add({true, kernel.label(), problem.label(), error});
+      const UserError none("no configuration satisfies the constraints", error.where(), error.remedy());
+      empty.push_back({true, kernel.label(), problem.label(), none});
+    };
+    plan_pairs(spec_, pairs_, options_.interrupted, take, refuse);
+    // Only noted where other templates can do the problem: some are for few rows, others for odd sizes.
+    for (CheckFinding& finding : empty) {
+      finding.is_error = std::ranges::none_of(
+          tasks_, [&](const Task& task) { return task.problem.label() == finding.problem; });
       add(std::move(finding));
     }
   }
@@ -185,34 +176,15 @@ class Checker {
     }
   }
 
-  /// Evenly spread ones of its configurations, up to so many.
-  static std::vector<std::uint64_t> spread(const Task& task, std::uint64_t most) {
-    std::vector<std::uint64_t> indices;
-    const std::uint64_t count = std::min(task.space.size(), most);
-    for (std::uint64_t i = 0; i < count; ++i)
-      indices.push_back(static_cast<std::uint64_t>(static_cast<double>(i) / static_cast<double>(count) *
-                                                   static_cast<double>(task.space.size())));
-    return indices;
-  }
-
-  /// Why a configuration cannot be launched; empty when it can.
-  std::string fault_of(const Task& task, std::uint64_t index, Instance& instance) const {
-    std::string fault = instantiate(task, index, target_.model, instance);
-    return fault.empty() ? admit_launch(target_.model, instance).reason : fault;
-  }
-
   void evaluate(const Task& task) {
-    std::map<std::string, std::size_t> faults;
+    std::size_t refused = 0;
     std::string first;
     const std::vector<std::uint64_t> indices = spread(task, kMostEvaluated);
     for (const std::uint64_t index : indices) {
       Instance instance;
-      const std::string fault = fault_of(task, index, instance);
-      if (!fault.empty() && faults.empty()) first = fault;
-      if (!fault.empty()) ++faults[fault];
+      const std::string fault = launch_fault(task, index, target_, instance);
+      if (!fault.empty() && refused++ == 0) first = fault;
     }
-    std::size_t refused = 0;
-    for (const auto& [fault, count] : faults) refused += count;
     if (refused == 0) return;
     const bool all = refused == indices.size();
     if (all) impossible_.insert(&task);
@@ -225,74 +197,27 @@ class Checker {
 
   void compile() {
     CompilePool pool(with_folders(compile_, spec_, tasks_));
-    std::set<std::string> sampled;
-    std::set<std::string> requested;
-    std::set<std::tuple<std::string, bool, std::string>> reported;
-    std::set<std::string> noted;
-    struct Admissions {
-      std::size_t compiled = 0;
-      std::vector<UserError> refused;
-      const Task* task = nullptr;  ///< of the first that is refused
-    };
-    std::map<std::string, Admissions> admissions;  // by template
-    const auto take = [&](const Job& job, const Compiled& compiled) {
-      if (job.kind == Job::Kind::signature) {
-        if (!compiled.binary) return;
-        const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
-        add_all(job.kernel != nullptr ? type_faults(*job.task, *job.kernel, symbols.front())
-                                      : type_faults(*job.task, job.instance, symbols));
-        return;
-      }
-      const auto fault = fault_of(job, compiled);
-      const std::string label = job.task->spec->label();
-      if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok) {
-        Admissions& admission = admissions[label];
-        ++admission.compiled;
-        if (auto refusal = refusal_of(job, compiled)) {
-          if (admission.refused.empty()) admission.task = job.task;
-          admission.refused.push_back(std::move(*refusal));
-        }
-      }
-      // Configurations that fail alike are reported once.
-      if (fault && reported.emplace(label, job.kernel != nullptr, fault->remedy()).second)
-        add(true, *job.task, *fault);
-      const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
-      ++(is_reference ? report_.references_run : report_.compiled);
-      if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
-          noted.insert(job.task->spec->name).second)
-        add_all(source_notes(*job.task, compiled.dependencies));
-    };
     std::size_t total = 0;
-    const auto submit = [&](Job job, CompileRequest request) {
-      ++total;
-      pool.submit(std::move(request),
-                  [&take, job = std::move(job)](const Compiled& compiled) { take(job, compiled); });
+    const auto submit = [&](const CheckedBuild& build, bool with_types) {
+      total += with_types ? 2 : 1;
+      if (with_types)
+        pool.submit(types_request(build.request),
+                    [this, build](const Compiled& compiled) { add_all(type_faults(build, compiled)); });
+      pool.submit(build.request, [this, build](const Compiled& compiled) { take(build, compiled); });
     };
     // True when one can be launched.
     const auto sample = [&](const Task& task, std::size_t most) {
-      std::vector<std::uint64_t> indices = spread(task, most);
-      const std::vector<std::uint64_t> others = spread(task, kMostEvaluated);
-      indices.insert(indices.end(), others.begin(), others.end());
-      std::size_t taken = 0;
-      std::set<std::uint64_t> tried;
-      for (const std::uint64_t index : indices) {
-        Instance instance;
-        if (taken == most) break;
-        if (!tried.insert(index).second || !fault_of(task, index, instance).empty()) continue;
-        CompileRequest request =
-            make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        if (taken++ == 0 && !is_compiled(task.spec->source))
-          submit({&task, instance, Job::Kind::signature}, types_request(request));
-        submit({&task, std::move(instance)}, std::move(request));
-      }
-      return taken > 0;
+      const auto builds = sample_builds(spec_, task, target_, most, kMostEvaluated);
+      for (const CheckedBuild& build : builds)
+        submit(build, &build == &builds.front() && !is_compiled(task.spec->source));
+      return !builds.empty();
     };
+    std::set<std::string> sampled, requested;
     for (const Task& task : tasks_) {
       for (const TaskKernel& kernel : task.kernels) {
-        CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
-        if (!requested.insert(request.key()).second) continue;
-        submit({&task, {}, Job::Kind::signature, &kernel}, types_request(request));
-        submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
+        const CheckedBuild build{
+            &task, {}, kernel_request(spec_, task, kernel, target_.architecture), &kernel};
+        if (requested.insert(build.request.key()).second) submit(build, true);
       }
       // What a kernel is compiled into seldom depends on the problem.
       if (sampled.contains(task.spec->label())) continue;
@@ -305,7 +230,7 @@ class Checker {
       options_.progress("compiling", total - pool.pending(), total);
       if (finished == 0) wait_for_work(pool);
     }
-    for (const auto& [label, admission] : admissions) {
+    for (const auto& [label, admission] : admissions_) {
       if (admission.refused.empty()) continue;
       const bool all = admission.refused.size() == admission.compiled;
       const UserError& first = admission.refused.front();
@@ -314,37 +239,54 @@ class Checker {
     }
   }
 
-  std::optional<UserError> fault_of(const Job& job, const Compiled& compiled) const {
-    const Task& task = *job.task;
-    if (job.kernel != nullptr) return fault_of(task, *job.kernel, compiled);
-    const std::string example = parameters_of(job.instance);
+  void take(const CheckedBuild& build, const Compiled& compiled) {
+    const Task& task = *build.task;
+    const std::string label = task.spec->label();
+    const bool is_reference = build.kernel != nullptr && build.kernel->is_reference();
+    ++(is_reference ? report_.references_run : report_.compiled);
+    const auto fault = build.kernel != nullptr ? operation_fault(task, *build.kernel, compiled)
+                                               : configuration_fault(build, compiled);
+    // Configurations that fail alike are reported once.
+    if (fault && reported_.emplace(label, build.kernel != nullptr, fault->remedy()).second)
+      add(true, task, *fault);
+    if (build.kernel != nullptr || compiled.outcome != Outcome::ok) return;
+    Admissions& admission = admissions_[label];
+    ++admission.compiled;
+    if (auto refusal = refusal_of(build, compiled)) {
+      if (admission.refused.empty()) admission.task = &task;
+      admission.refused.push_back(std::move(*refusal));
+    }
+    if (noted_.insert(task.spec->name).second) add_all(source_notes(task, compiled.dependencies));
+  }
+
+  static std::optional<UserError> configuration_fault(const CheckedBuild& build, const Compiled& compiled) {
+    if (compiled.outcome == Outcome::ok) return std::nullopt;
     if (compiled.outcome == Outcome::compile_failed)
-      if (auto fault = kernel_name_fault(task, compiled.dependencies)) return fault;
-    if (compiled.outcome != Outcome::ok)
-      return UserError(fmt::format("the kernel does not compile with {}: {}", example, compiled.reason),
-                       Where{task.spec->source.string(), ""},
-                       "Correct the source, or the parameters that it does not allow.");
-    return std::nullopt;
+      if (auto fault = kernel_name_fault(*build.task, compiled.dependencies)) return fault;
+    return UserError(fmt::format("the kernel does not compile with {}: {}", parameters_of(build.instance),
+                                 compiled.reason),
+                     Where{build.task->spec->source.string(), ""},
+                     "Correct the source, or the parameters that it does not allow.");
   }
 
   /// Why what was compiled cannot be launched; none: it can.
-  std::optional<UserError> refusal_of(const Job& job, const Compiled& compiled) const {
+  std::optional<UserError> refusal_of(const CheckedBuild& build, const Compiled& compiled) const {
     try {
-      const Admission admission =
-          admit_binary(target_.model, job.instance, read_all_resources(*compiled.binary), AdmissionLimits{});
+      const std::vector<Resources> resources = read_all_resources(*compiled.binary);
+      const Admission admission = admit_binary(target_.model, build.instance, resources, AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
-      if (auto fault = constant_fault(*job.task, read_all_resources(*compiled.binary))) return fault;
-      return UserError(fmt::format("the kernel cannot be launched with {}: {}", parameters_of(job.instance),
+      if (auto fault = constant_fault(*build.task, resources)) return fault;
+      return UserError(fmt::format("the kernel cannot be launched with {}: {}", parameters_of(build.instance),
                                    admission.reason),
-                       job.task->spec->where,
+                       build.task->spec->where,
                        "Correct the manifest's launch and arguments, or add a constraint.");
     } catch (const UserError& error) {
       return error;
     }
   }
 
-  static std::optional<UserError> fault_of(const Task& task, const TaskKernel& kernel,
-                                           const Compiled& compiled) {
+  static std::optional<UserError> operation_fault(const Task& task, const TaskKernel& kernel,
+                                                  const Compiled& compiled) {
     const auto fault = kernel_fault(kernel, compiled);
     if (!fault) return std::nullopt;
     if (compiled.outcome != Outcome::ok)
@@ -398,22 +340,43 @@ class Checker {
     }
   }
 
+  /// What became of a template's configurations.
+  struct Admissions {
+    std::size_t compiled = 0;
+    std::vector<UserError> refused;
+    const Task* task = nullptr;  ///< of the first that is refused
+  };
+
   const TuneSpec& spec_;
   const Target& target_;
   const CompilePoolOptions& compile_;
   const CheckOptions& options_;
   CheckReport report_;
-  PairPlanner planner_{spec_};  ///< the tasks refer to it
+  std::deque<TuneSpec> pairs_;  ///< the tasks refer to them
   std::vector<Task> tasks_;
-  std::vector<CheckFinding> empty_;   ///< spaces without a configuration
   std::set<const Task*> impossible_;  ///< on this GPU: none of their configurations can be launched
+  std::set<std::tuple<std::string, bool, std::string>> reported_;
+  std::set<std::string> noted_;                   ///< templates
+  std::map<std::string, Admissions> admissions_;  ///< by template
 };
 
 }  // namespace
 
-bool CheckReport::has_errors() const {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const CheckFinding& finding) { return finding.is_error; });
+std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, const Target& target,
+                                        std::size_t most, std::uint64_t tried) {
+  std::vector<CheckedBuild> builds;
+  std::vector<std::uint64_t> indices = spread(task, most);
+  const std::vector<std::uint64_t> others = spread(task, tried);
+  indices.insert(indices.end(), others.begin(), others.end());
+  std::set<std::uint64_t> seen;
+  for (const std::uint64_t index : indices) {
+    if (builds.size() == most) break;
+    CheckedBuild build{&task, {}, {}, nullptr};
+    if (!seen.insert(index).second || !launch_fault(task, index, target, build.instance).empty()) continue;
+    build.request = make_compile_request(spec.compile, *task.source, build.instance, target.architecture);
+    builds.push_back(std::move(build));
+  }
+  return builds;
 }
 
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
@@ -431,18 +394,15 @@ std::vector<Decision> decisions_of(const TemplateSpec& kernel) {
 
 std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop) {
   std::vector<UserError> faults;
-  const auto refuse = [&](const TemplateSpec& /*kernel*/, const Problem& /*problem*/,
-                          const UserError& error) {
-    if (dynamic_cast<const PlanningStopped*>(&error) != nullptr) return;
-    if (dynamic_cast<const NothingToDo*>(&error) != nullptr) return;
-    // A mistake of the template is one of each problem.
-    const auto is_same = [&](const UserError& other) {
-      return std::string_view(other.what()) == error.what();
-    };
-    if (std::none_of(faults.begin(), faults.end(), is_same)) faults.push_back(error);
-  };
-  PairPlanner(spec).plan(
-      stop, [](const std::vector<Task>& /*tasks*/) { return false; }, refuse);
+  std::set<std::string> reported;  // a mistake of the template is one of each problem
+  std::deque<TuneSpec> pairs;
+  plan_pairs(
+      spec, pairs, stop, [&](const std::vector<Task>& /*tasks*/) { pairs.clear(); },
+      [&](const TemplateSpec& /*kernel*/, const Problem& /*problem*/, const UserError& error) {
+        const bool is_fault = dynamic_cast<const PlanningStopped*>(&error) == nullptr &&
+                              dynamic_cast<const NothingToDo*>(&error) == nullptr;
+        if (is_fault && reported.insert(error.what()).second) faults.push_back(error);
+      });
   return faults;
 }
 

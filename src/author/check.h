@@ -39,8 +39,6 @@ struct CheckReport {
   std::size_t compiled = 0;        ///< configurations that were, and kernels that compute inputs
   std::uint64_t valid = 0;         ///< configurations in all spaces
   std::size_t references_run = 0;  ///< reference kernels compiled, and functions of Python run
-
-  bool has_errors() const;
 };
 
 /// Looks for what would fail in a sweep on that GPU: spaces without a configuration, sizes and launches that
@@ -74,13 +72,21 @@ std::vector<CheckFinding> buffer_faults(const Task& task);
 /// have on the task's problem. Where an index is computed from several numbers, nothing is said of it.
 std::vector<CheckFinding> index_notes(const Task& task);
 
-/// Arguments of other types than the parameters of the kernels have. `symbols` are those of a binary that
-/// types_request() has made of the configuration's.
-std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
-                                      const std::vector<std::string>& symbols);
+/// What is compiled of a task: one of its configurations, or a kernel of its operation.
+struct CheckedBuild {
+  const Task* task = nullptr;
+  Instance instance;
+  CompileRequest request;
+  const TaskKernel* kernel = nullptr;  ///< of the operation
+};
 
-/// Finds the same in a kernel of the operation: a reference gets FP64 copies of floating-point buffers.
-std::vector<CheckFinding> type_faults(const Task& task, const TaskKernel& kernel, const std::string& symbol);
+/// Evenly spread configurations of a task that can be launched, `most` at most; `tried` are at least tried.
+std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, const Target& target,
+                                        std::size_t most, std::uint64_t tried);
+
+/// Arguments of other types than the parameters of the kernels have. `compiled` is what types_request() of
+/// the build's request has become. A reference gets FP64 copies of floating-point buffers.
+std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled& compiled);
 
 /// What check_spec() would call an error and what concerns every configuration of a template: arguments of
 /// other types than the kernel takes, outputs that it cannot write, buffers that overlap. Of each template

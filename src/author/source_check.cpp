@@ -24,13 +24,11 @@ Where launch_place(const TemplateSpec& spec, std::size_t launch) {
 std::set<std::string> names_in(const KernelSource& source, const Dependencies& dependencies) {
   std::set<std::string> names;
   const auto read = [&](const std::string& text) {
-    const TokenizedSource tokens = tokenize_source(text);
-    const auto add = [&](const SourceTokens& list) {
+    TokenizedSource tokens = tokenize_source(text);
+    tokens.directives.push_back(std::move(tokens.code));
+    for (const SourceTokens& list : tokens.directives)
       for (const SourceToken& token : list)
         if (token.is_name()) names.emplace(token.text);
-    };
-    add(tokens.code);
-    for (const SourceTokens& directive : tokens.directives) add(directive);
   };
   read(source.text);
   for (const auto& [name, hash] : dependencies) {
@@ -50,10 +48,20 @@ std::optional<SourceFacts> facts_of(const Task& task) {
   }
 }
 
-const KernelText* find_kernel(const SourceFacts& facts, const std::string& name) {
-  const auto found = std::find_if(facts.kernels.begin(), facts.kernels.end(),
-                                  [&](const KernelText& kernel) { return kernel.name == unqualified(name); });
-  return found == facts.kernels.end() ? nullptr : &*found;
+/// Calls note(launch, kernel) for each launch whose kernel's text the source has.
+template <typename Note>
+void for_each_launch(const Task& task, const SourceFacts& facts, const Note& note) {
+  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
+    const std::string_view name = unqualified(task.spec->launches[launch].kernel);
+    const auto kernel = std::ranges::find(facts.kernels, name, &KernelText::name);
+    if (kernel != facts.kernels.end()) note(launch, *kernel);
+  }
+}
+
+/// Where the manifest says how many elements a buffer has.
+Where elements_place(const TemplateSpec& spec, const std::string& buffer) {
+  const auto stated = std::ranges::find(spec.operation.buffers, buffer, &Buffer::name);
+  return stated == spec.operation.buffers.end() ? spec.where : stated->elements.where;
 }
 
 /// Macros of the manifest with their places: its own and those among the options that are parameters.
@@ -156,11 +164,16 @@ std::set<std::string> written_buffers(const Instance& instance,
   return written;
 }
 
-bool is_output(const Task& task, const std::string& name) {
+/// Null where it is none of the operation.
+const Workload::SizedBuffer* sized_buffer(const Task& task, const std::string& name) {
   const auto& buffers = task.instantiator.workload().buffers;
-  return std::any_of(buffers.begin(), buffers.end(), [&](const auto& buffer) {
-    return buffer.name == name && buffer.role != BufferRole::in;
-  });
+  const auto found = std::ranges::find(buffers, name, &Workload::SizedBuffer::name);
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+bool is_output(const Task& task, const std::string& name) {
+  const auto* const buffer = sized_buffer(task, name);
+  return buffer != nullptr && buffer->role != BufferRole::in;
 }
 
 /// The array that an argument passes, and the condition under which it does; none of a scalar.
@@ -169,16 +182,12 @@ std::optional<std::pair<std::string, std::string>> memory_of(const Argument& arg
   return std::pair(argument.name, argument.tensor_map ? argument.tensor_map->when.text : std::string());
 }
 
-/// The least and the largest integer that an input may hold.
-struct IntegerRange {
-  double least = 0, most = 0;
-};
-
-/// None of what is not known without running something, or of no integers.
-std::optional<IntegerRange> integers_of(const Task& task, const Workload::SizedBuffer& buffer) {
+/// The least and the largest integer that an input may hold; none of what is not known without running
+/// something, or of no integers.
+std::optional<std::pair<double, double>> integers_of(const Task& task, const Workload::SizedBuffer& buffer) {
   const auto& computed = task.spec->operation.input_kernels;
-  const bool is_computed = std::any_of(computed.begin(), computed.end(),
-                                       [&](const auto& kernel) { return kernel.input == buffer.name; });
+  const bool is_computed =
+      std::ranges::find(computed, buffer.name, &OperationKernel::input) != computed.end();
   if (buffer.role == BufferRole::out || is_floating(buffer.type) || buffer.file || is_computed ||
       buffer.elements == 0)
     return std::nullopt;
@@ -186,16 +195,15 @@ std::optional<IntegerRange> integers_of(const Task& task, const Workload::SizedB
   const auto last = static_cast<double>(buffer.elements - 1);
   switch (values.distribution) {
     case Distribution::randint:
-      return IntegerRange{values.a, values.b - 1};
+      return std::pair(values.a, values.b - 1);
     case Distribution::constant:
-      return IntegerRange{values.a, values.a};
+      return std::pair(values.a, values.a);
     case Distribution::permutation:
-      return IntegerRange{0, last};
+      return std::pair(0.0, last);
     case Distribution::iota:
-      return IntegerRange{std::min(values.a, values.a + last * values.b),
-                          std::max(values.a, values.a + last * values.b)};
+      return std::minmax({values.a, values.a + last * values.b});
     case Distribution::offsets:  // the last one is an end
-      return IntegerRange{0, values.a - 1};
+      return std::pair(0.0, values.a - 1);
     case Distribution::uniform:
     case Distribution::normal:
       break;
@@ -213,47 +221,82 @@ const Workload::SizedBuffer* buffer_passed(const Task& task, const KernelText& k
   const auto place =
       static_cast<std::size_t>(std::find(names.begin(), names.end(), parameter) - names.begin());
   if (place == names.size() || arguments[place].kind != Argument::Kind::buffer) return nullptr;
-  const auto& buffers = task.instantiator.workload().buffers;
-  const auto found = std::find_if(buffers.begin(), buffers.end(),
-                                  [&](const auto& buffer) { return buffer.name == arguments[place].name; });
-  return found == buffers.end() ? nullptr : &*found;
+  return sized_buffer(task, arguments[place].name);
 }
 
-void note_indices(const Task& task, const KernelText& kernel, std::size_t launch,
-                  std::vector<UserError>& notes) {
-  for (const IndexUse& use : kernel.indices.uses) {
-    const auto* const indices = buffer_passed(task, kernel, launch, use.array);
-    const auto* const indexed = buffer_passed(task, kernel, launch, use.indexed);
-    if (use.form != IndexForm::whole || indices == nullptr || indexed == nullptr) continue;
-    const auto range = integers_of(task, *indices);
-    if (!range || (range->least >= 0 && range->most < static_cast<double>(indexed->elements))) continue;
-    const auto& buffers = task.spec->operation.buffers;
-    const auto stated = std::find_if(buffers.begin(), buffers.end(),
-                                     [&](const Buffer& one) { return one.name == indices->name; });
-    notes.emplace_back(
-        fmt::format(
-            "{} holds integers from {} to {}, which line {} of {} uses as indices of {}, and that has {}",
-            indices->name, range->least, range->most, use.line, task.source->name, indexed->name,
-            counted(static_cast<std::size_t>(indexed->elements), "element")),
-        stated == buffers.end() ? task.spec->where : stated->elements.where,
-        fmt::format(R"x(Give {} the "values" "randint(0, N)", unless the kernel checks them first.)x",
-                    indices->name));
+/// What is wrong with the values of indices; none: nothing that is known.
+std::optional<UserError> index_note(const Task& task, const KernelText& kernel, std::size_t launch,
+                                    const IndexUse& use) {
+  const auto* const indices = buffer_passed(task, kernel, launch, use.array);
+  const auto* const indexed = buffer_passed(task, kernel, launch, use.indexed);
+  if (use.form != IndexForm::whole || indices == nullptr || indexed == nullptr) return std::nullopt;
+  const auto range = integers_of(task, *indices);
+  if (!range || (range->first >= 0 && range->second < static_cast<double>(indexed->elements)))
+    return std::nullopt;
+  return UserError(
+      fmt::format(
+          "{} holds integers from {} to {}, which line {} of {} uses as indices of {}, and that has {}",
+          indices->name, range->first, range->second, use.line, task.source->name, indexed->name,
+          counted(static_cast<std::size_t>(indexed->elements), "element")),
+      elements_place(*task.spec, indices->name),
+      fmt::format(R"x(Give {} the "values" "randint(0, N)", unless the kernel checks them first.)x",
+                  indices->name));
+}
+
+/// Adds what is wrong with a launch's arguments, which stand at `place` in the manifest. Outputs that are
+/// `written` elsewhere may be const.
+void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& arguments,
+                   const std::vector<ParameterType>& signature, const Where& place,
+                   const std::set<std::string>& written, std::vector<CheckFinding>& findings) {
+  const Task& task = *build.task;
+  const bool is_operation = build.kernel != nullptr;
+  if (arguments.size() != signature.size()) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentValue& argument = arguments[i];
+    const ParameterType& parameter = signature[i];
+    const bool is_buffer = argument.kind == Argument::Kind::buffer;
+    if (argument.kind == Argument::Kind::tensor_map || is_buffer != parameter.pointer) continue;
+    const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
+      const std::string kernel = is_operation ? build.kernel->label() : "the kernel";
+      findings.push_back({is_error, task.spec->label(), "",
+                          UserError(fmt::format("argument {} of {}, {}, is {}, and the kernel takes {}",
+                                                i + 1, kernel, argument.name, what, parameter.text()),
+                                    is_operation ? place : place.at(i), remedy)});
+    };
+    const auto workspace = is_buffer ? workspace_type(build.instance, argument.name) : std::nullopt;
+    ElementType type = workspace   ? *workspace
+                       : is_buffer ? task.instantiator.workload().buffer(argument.name).type
+                                   : argument.type;
+    const bool is_widened = is_operation && is_buffer && build.kernel->is_reference() && is_floating(type);
+    if (is_widened) type = ElementType::f64;
+    const Match match = !is_buffer  ? scalar_match(type, parameter)
+                        : workspace ? workspace_match(type, parameter)
+                                    : pointer_match(type, parameter);
+    if (match != Match::yes)
+      add(match == Match::no,
+          fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
+          is_widened     ? "A reference takes double* for every floating-point buffer."
+          : is_operation ? "Take the type of the buffer or scalar."
+          : is_buffer    ? "Give the buffer or workspace the kernel's type."
+                         : "Give \"type\" the kernel's type.");
+    else if (!is_operation && is_buffer && parameter.constant && !written.contains(argument.name) &&
+             is_output(task, argument.name))
+      add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
   }
 }
 
 }  // namespace
 
 std::vector<CheckFinding> index_notes(const Task& task) {
-  const auto facts = facts_of(task);
-  if (!facts) return {};
-  std::vector<UserError> notes;
-  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
-    const KernelText* const kernel = find_kernel(*facts, task.spec->launches[launch].kernel);
-    if (kernel != nullptr) note_indices(task, *kernel, launch, notes);
-  }
   std::vector<CheckFinding> findings;
-  for (UserError& note : notes)
-    findings.push_back({false, task.spec->label(), task.problem.label(), std::move(note)});
+  const auto add = [&](const UserError& note) {
+    findings.push_back({false, task.spec->label(), task.problem.label(), note});
+  };
+  if (const auto facts = facts_of(task))
+    for_each_launch(task, *facts, [&](std::size_t launch, const KernelText& kernel) {
+      for (const IndexUse& use : kernel.indices.uses)
+        if (const auto note = index_note(task, kernel, launch, use)) add(*note);
+    });
   return findings;
 }
 
@@ -262,12 +305,10 @@ std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dep
   if (!facts) return {};
   std::vector<UserError> notes;
   note_macros(task, dependencies, notes);
-  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
-    const KernelText* const kernel = find_kernel(*facts, task.spec->launches[launch].kernel);
-    if (kernel == nullptr) continue;
-    note_shared_memory(*task.spec, launch, *kernel, notes);
-    note_order(*task.spec, launch, *kernel, notes);
-  }
+  for_each_launch(task, *facts, [&](std::size_t launch, const KernelText& kernel) {
+    note_shared_memory(*task.spec, launch, kernel, notes);
+    note_order(*task.spec, launch, kernel, notes);
+  });
   std::vector<CheckFinding> findings;
   for (UserError& note : notes) findings.push_back({false, task.spec->name, "", std::move(note)});
   return findings;
@@ -309,14 +350,10 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
   std::vector<CheckFinding> findings;
   for (const Workload::SizedBuffer& buffer : task.instantiator.workload().buffers) {
     if (buffer.role == BufferRole::in || buffer.elements > 0) continue;
-    const auto& buffers = spec.operation.buffers;
-    const auto stated = std::find_if(buffers.begin(), buffers.end(),
-                                     [&](const Buffer& one) { return one.name == buffer.name; });
     findings.push_back(
         {true, spec.label(), task.problem.label(),
          UserError(fmt::format("the output {} has 0 elements at {}", buffer.name, task.problem.label()),
-                   stated == buffers.end() ? spec.where : stated->elements.where,
-                   "Correct \"elements\", or leave the problem out.")});
+                   elements_place(spec, buffer.name), "Correct \"elements\", or leave the problem out.")});
   }
   for (std::size_t launch = 0; launch < spec.launches.size(); ++launch) {
     const std::vector<Argument>& arguments = spec.launches[launch].arguments;
@@ -342,71 +379,24 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
   return findings;
 }
 
-std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
-                                      const std::vector<std::string>& symbols) {
+std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled& compiled) {
+  if (!compiled.binary) return {};
+  const Task& task = *build.task;
   std::vector<std::vector<ParameterType>> signatures;
-  for (const std::string& symbol : symbols) signatures.push_back(parameter_types(symbol));
-  const std::set<std::string> written = written_buffers(instance, signatures);
+  for (const std::string& symbol : compiled.binary->kernel_symbols)
+    signatures.push_back(parameter_types(symbol));
   std::vector<CheckFinding> findings;
-  for (std::size_t launch = 0; launch < instance.launches.size(); ++launch) {
-    const auto& arguments = instance.launches[launch].arguments;
-    const Where place = launch_place(*task.spec, instance.launches[launch].listed).at("arguments");
-    if (arguments.size() != signatures[launch].size()) continue;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const ArgumentValue& argument = arguments[i];
-      const ParameterType& parameter = signatures[launch][i];
-      const bool is_buffer = argument.kind == Argument::Kind::buffer;
-      if (argument.kind == Argument::Kind::tensor_map || is_buffer != parameter.pointer) continue;
-      const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
-        findings.push_back(
-            {is_error, task.spec->label(), "",
-             UserError(fmt::format("argument {} of the kernel, {}, is {}, and the kernel takes {}", i + 1,
-                                   argument.name, what, parameter.text()),
-                       place.at(i), remedy)});
-      };
-      const auto workspace = is_buffer ? workspace_type(instance, argument.name) : std::nullopt;
-      const ElementType type = workspace   ? *workspace
-                               : is_buffer ? task.instantiator.workload().buffer(argument.name).type
-                                           : argument.type;
-      const Match match = !is_buffer  ? scalar_match(type, parameter)
-                          : workspace ? workspace_match(type, parameter)
-                                      : pointer_match(type, parameter);
-      if (match != Match::yes)
-        add(match == Match::no,
-            fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
-            is_buffer ? "Give the buffer or workspace the kernel's type."
-                      : "Give \"type\" the kernel's type.");
-      else if (is_buffer && parameter.constant && !written.contains(argument.name) &&
-               is_output(task, argument.name))
-        add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
-    }
+  if (build.kernel != nullptr) {
+    const Where operation = task.spec->where.at("operation");
+    compare_types(build, build.kernel->launch->arguments, signatures.front(),
+                  build.kernel->is_reference() ? operation.at("reference") : operation, {}, findings);
+    return findings;
   }
-  return findings;
-}
-
-std::vector<CheckFinding> type_faults(const Task& task, const TaskKernel& kernel, const std::string& symbol) {
-  const std::vector<ParameterType> signature = parameter_types(symbol);
-  const auto& arguments = kernel.launch->arguments;
-  std::vector<CheckFinding> findings;
-  if (arguments.size() != signature.size()) return findings;
-  const Where operation = task.spec->where.at("operation");
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const ArgumentValue& argument = arguments[i];
-    const bool is_buffer = argument.kind == Argument::Kind::buffer;
-    if (is_buffer != signature[i].pointer) continue;
-    ElementType type = is_buffer ? task.instantiator.workload().buffer(argument.name).type : argument.type;
-    const bool is_widened = is_buffer && kernel.is_reference() && is_floating(type);
-    if (is_widened) type = ElementType::f64;
-    const Match match = is_buffer ? pointer_match(type, signature[i]) : scalar_match(type, signature[i]);
-    if (match == Match::yes) continue;
-    findings.push_back(
-        {match == Match::no, task.spec->label(), "",
-         UserError(fmt::format("argument {} of {}, {}, is {} {}, and the kernel takes {}", i + 1,
-                               kernel.label(), argument.name, is_buffer ? "an array of" : "a scalar of type",
-                               name(type), signature[i].text()),
-                   kernel.is_reference() ? operation.at("reference") : operation,
-                   is_widened ? "A reference takes double* for every floating-point buffer."
-                              : "Take the type of the buffer or scalar.")});
+  const std::set<std::string> written = written_buffers(build.instance, signatures);
+  for (std::size_t i = 0; i < build.instance.launches.size(); ++i) {
+    const KernelLaunch& launch = build.instance.launches[i];
+    compare_types(build, launch.arguments, signatures[i],
+                  launch_place(*task.spec, launch.listed).at("arguments"), written, findings);
   }
   return findings;
 }
