@@ -21,13 +21,11 @@ std::set<std::string_view> names_in_use(const TokenizedSource& source,
   std::vector<TokenRange> reached;
   for (const Declaration& one : declarations) {
     const TokenRange range(source.code, one.begin, one.end);
-    if (one.is_device)
-      reached.push_back(range);
-    else if (one.is_function)
-      meanings.emplace(one.name, range);
+    if (one.is_device) reached.push_back(range);
+    if (one.is_function && !one.is_device) meanings.emplace(one.name, range);
   }
   for (const SourceTokens& directive : source.directives)
-    if (directive[0].is("define") && directive.size() > 1)
+    if (TokenRange(directive).fits(0, {"define", "#"}))
       meanings.emplace(directive[1].text, TokenRange(directive, 2, directive.size()));
   std::set<std::string_view> names;
   while (!reached.empty()) {
@@ -69,43 +67,28 @@ std::string lines_text(const std::vector<Lines>& lines) {
 }
 
 HostCode::HostCode(std::string text) : text_(std::move(text)) {
-  read_includes();
-  read_code();
-  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.begin < b.begin; });
-}
-
-void HostCode::read_includes() {
-  for (const SourceTokens& directive : tokenize_source(text_).directives) {
-    if (!directive[0].is("include") || directive.size() < 3 || !directive[1].is("<")) continue;
-    const auto place = static_cast<std::size_t>(directive[0].text.data() - text_.data());
-    const std::size_t newline = text_.rfind('\n', place);
-    parts_.push_back({newline == std::string::npos ? 0 : newline + 1,
-                      std::min(text_.find('\n', place), text_.size()),
-                      {directive[0].line, directive[0].line},
-                      Kind::include});
-  }
-}
-
-void HostCode::read_code() {
   const TokenizedSource source = tokenize_source(text_);
+  const auto place = [&](const SourceToken& token) {
+    return static_cast<std::size_t>(token.text.data() - text_.data());
+  };
+  for (const SourceTokens& directive : source.directives) {
+    if (directive.size() < 3 || !TokenRange(directive).fits(0, {"include", "<"})) continue;
+    const SourceToken& first = directive.front();
+    const std::size_t begin = text_.rfind('\n', place(first)) + 1;  // npos + 1 is 0
+    parts_.push_back({begin, std::min(text_.find('\n', begin), text_.size()), {first.line, first.line}});
+  }
   const std::vector<Declaration> declarations = read_declarations(source.code);
   const std::set<std::string_view> used = names_in_use(source, declarations);
   for (const Declaration& one : declarations) {
     if (one.is_device) continue;
     const SourceToken& first = source.code[one.begin];
     const SourceToken& last = source.code[one.end - 1];
-    parts_.push_back({static_cast<std::size_t>(first.text.data() - text_.data()),
-                      static_cast<std::size_t>(last.text.data() - text_.data()) + last.text.size(),
+    parts_.push_back({place(first),
+                      place(last) + last.text.size(),
                       {first.line, last.line},
-                      one.is_function && !used.contains(one.name) ? Kind::function : Kind::other});
+                      !one.is_function || used.contains(one.name)});
   }
-}
-
-bool HostCode::leave_out(std::string_view log, const std::string& file) {
-  return leave_out(log, file, false);
-}
-bool HostCode::leave_out_declarations(std::string_view log, const std::string& file) {
-  return leave_out(log, file, true);
+  std::ranges::sort(parts_, {}, &Part::begin);
 }
 
 bool HostCode::leave_out(std::string_view log, const std::string& file, bool others) {
@@ -113,9 +96,7 @@ bool HostCode::leave_out(std::string_view log, const std::string& file, bool oth
   bool any = false;
   for (Part& part : parts_) {
     const auto line = lines.lower_bound(part.lines.first);
-    if (part.left_out || (part.kind == Kind::other) != others || line == lines.end() ||
-        *line > part.lines.last)
-      continue;
+    if (part.left_out || part.is_other != others || line == lines.end() || *line > part.lines.last) continue;
     part.left_out = any = true;
   }
   return any;
@@ -128,10 +109,7 @@ std::vector<HostCode::Part> HostCode::left_out() const {
     if (!part.left_out) continue;
     const bool follows =
         !joined.empty() && text_.find_first_not_of(" \t\r\n", joined.back().end) >= part.begin;
-    if (!follows) {
-      joined.push_back(part);
-      continue;
-    }
+    if (!follows) joined.push_back(part);
     joined.back().end = part.end;
     joined.back().lines.last = part.lines.last;
   }
@@ -147,9 +125,8 @@ std::vector<Lines> HostCode::lines() const {
 std::string HostCode::blanked() const {
   std::string text = text_;
   for (const Part& part : left_out())
-    std::replace_if(
-        text.begin() + static_cast<std::ptrdiff_t>(part.begin),
-        text.begin() + static_cast<std::ptrdiff_t>(part.end), [](char c) { return c != '\n'; }, ' ');
+    for (std::size_t i = part.begin; i < part.end; ++i)
+      if (text[i] != '\n') text[i] = ' ';
   return text;
 }
 

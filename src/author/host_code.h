@@ -21,10 +21,9 @@ class HostCode {
   explicit HostCode(std::string text);
 
   /// Leaves out the parts in which the compiler's log reports errors: #includes in angle brackets, and
-  /// functions that no kernel uses. False when there is none in `log` that is not left out yet.
-  bool leave_out(std::string_view log, const std::string& file);
-  /// Leaves out such declarations of any kind without __global__, __device__ and the like.
-  bool leave_out_declarations(std::string_view log, const std::string& file);
+  /// functions that no kernel uses; or else, `others`, such declarations of any kind without __global__,
+  /// __device__ and the like. False when there is none in `log` that is not left out yet.
+  bool leave_out(std::string_view log, const std::string& file, bool others = false);
 
   /// What was left out, in order.
   std::vector<Lines> lines() const;
@@ -34,17 +33,13 @@ class HostCode {
   std::string guarded() const;
 
  private:
-  enum class Kind { include, function, other };
   struct Part {
     std::size_t begin, end;  ///< in the text
     Lines lines;
-    Kind kind;
+    bool is_other = false;  ///< neither an #include nor a function that no kernel uses
     bool left_out = false;
   };
 
-  void read_includes();
-  void read_code();
-  bool leave_out(std::string_view log, const std::string& file, bool others);
   std::vector<Part> left_out() const;
 
   std::string text_;

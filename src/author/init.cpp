@@ -84,8 +84,7 @@ Written draft_into(const InitRequest& request, const std::vector<fs::path>& incl
   for (const fs::path& file : {written.manifest, written.config, written.copy})
     check_free(file, request.force);
   const Signature signature =
-      read_signature(compile, source, architecture_for(gpu.compute_major, gpu.compute_minor), facts, kernel,
-                     first_defines(facts));
+      read_signature(compile, source, architecture_for(gpu.compute_major, gpu.compute_minor), facts, kernel);
   written.draft = draft_manifest(name, source.name, facts, kernel, signature,
                                  operation_names(home_folder() / "kernel_templates"));
   written.host_code = signature.host_code;

@@ -43,12 +43,14 @@ constexpr int kConstant = 256;
 constexpr int kPointer = 512;
 
 /// Text behind the source: the types of a function's parameters become numbers in a mangled name, which is
-/// bounded and has no user's types in it. Other names may be macros there.
-std::string probe() {
-  std::string text =
-      "\nstruct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
-      "struct __half2; struct __nv_bfloat162;\n"
-      "template <class tiletune_T> struct tiletune_code { static constexpr int tiletune_value = 0; };\n";
+/// bounded and has no user's types in it. Other names may be macros there. As a template argument itself, a
+/// template is instantiated as a whole.
+std::string with_probe(const std::string& source) {
+  std::string text = source + R"(
+struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;
+struct __half2; struct __nv_bfloat162;
+template <class tiletune_T> struct tiletune_code { static constexpr int tiletune_value = 0; };
+)";
   const auto add = [&](std::string_view name, std::size_t type, int lanes) {
     text +=
         fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int tiletune_value = {}; }};\n",
@@ -61,27 +63,20 @@ std::string probe() {
   }
   add("__half2", 2, 2);
   add("__nv_bfloat162", 3, 2);
-  text += fmt::format(
-      "template <class tiletune_T> struct tiletune_code<const tiletune_T> {{ static constexpr int "
-      "tiletune_value = "
-      "tiletune_code<tiletune_T>::tiletune_value "
-      "+ {}; }};\n"
-      "template <class tiletune_T> struct tiletune_code<tiletune_T*> {{ static constexpr int tiletune_value "
-      "= "
-      "tiletune_code<tiletune_T>::tiletune_value < {} ? tiletune_code<tiletune_T>::tiletune_value + {} : {}; "
-      "}};\n"
-      "template <int...> struct tiletune_codes {{}};\n"
-      "template <class... tiletune_A> tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> "
-      "tiletune_types(void (*)(tiletune_A...));\n"
-      "template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}\n"
-      "template <class tiletune_T> __global__ void tiletune_parameters() {{}}\n",
-      kConstant, kPointer, kPointer, kPointer);
-  return text;
-}
-
-/// As a template argument itself, a template is instantiated as a whole.
-std::string probing(const std::string& kernel) {
-  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", kernel);
+  return text + fmt::format(R"(template <class tiletune_T> struct tiletune_code<const tiletune_T> {{
+  static constexpr int tiletune_value = tiletune_code<tiletune_T>::tiletune_value + {0};
+}};
+template <class tiletune_T> struct tiletune_code<tiletune_T*> {{
+  static constexpr int tiletune_of = tiletune_code<tiletune_T>::tiletune_value;
+  static constexpr int tiletune_value = tiletune_of < {1} ? tiletune_of + {1} : {1};
+}};
+template <int...> struct tiletune_codes {{}};
+template <class... tiletune_A>
+tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> tiletune_types(void (*)(tiletune_A...));
+template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}
+template <class tiletune_T> __global__ void tiletune_parameters() {{}}
+)",
+                            kConstant, kPointer);
 }
 
 }  // namespace
@@ -95,14 +90,8 @@ std::string ParameterType::text() const {
   return (constant ? "const " : "") + text + (pointer ? "*" : "");
 }
 
-CompileRequest signature_request(CompileRequest request) {
-  request.source.text += probe();
-  for (std::string& kernel : request.kernel_expressions) kernel = probing(kernel);
-  return request;
-}
-
 CompileRequest types_request(CompileRequest request) {
-  request.source.text += probe();
+  request.source.text = with_probe(request.source.text);
   for (std::string& kernel : request.kernel_expressions)
     kernel = fmt::format("tiletune_parameters<decltype(tiletune_types(&{}))>", kernel);
   return request;
@@ -112,21 +101,20 @@ CompileRequest types_request(CompileRequest request) {
 std::vector<ParameterType> parameter_types(std::string_view symbol) {
   std::vector<ParameterType> types;
   const std::string_view start = "tiletune_codesIJ";
-  std::size_t at = symbol.find(start);
+  const std::size_t at = symbol.find(start);
   if (at == std::string_view::npos) return types;
   for (symbol.remove_prefix(at + start.size()); symbol.starts_with("Li"); symbol.remove_prefix(1)) {
-    symbol.remove_prefix(2);
     int code = 0;
-    const auto [end, error] = std::from_chars(symbol.data(), symbol.data() + symbol.size(), code);
+    const auto [end, error] = std::from_chars(symbol.data() + 2, symbol.data() + symbol.size(), code);
     symbol.remove_prefix(static_cast<std::size_t>(end - symbol.data()));
     if (error != std::errc() || !symbol.starts_with("E")) break;
-    const int type = code % kConstant / kLanes;
-    ParameterType parameter{code >= kPointer, code % kPointer >= kConstant, std::nullopt, 1};
-    if (type > 0 && type <= static_cast<int>(kTypes.size())) {
-      parameter.element = kTypes[static_cast<std::size_t>(type) - 1].element;
-      parameter.lanes = std::max(code % kLanes, 1);
-    }
-    types.push_back(parameter);
+    const auto type = static_cast<std::size_t>(code % kConstant / kLanes);
+    ParameterType& parameter = types.emplace_back();
+    parameter.pointer = code >= kPointer;
+    parameter.constant = code % kPointer >= kConstant;
+    if (type == 0 || type > kTypes.size()) continue;
+    parameter.element = kTypes[type - 1].element;
+    parameter.lanes = std::max(code % kLanes, 1);
   }
   return types;
 }
@@ -138,17 +126,66 @@ bool is_open_type(const TemplateParameter& parameter) {
   return parameter.is_type() && parameter.default_text.empty();
 }
 
-std::string first_argument(const TemplateParameter& parameter, const std::string& type) {
-  if (!parameter.default_text.empty()) return parameter.default_text;
-  if (parameter.is_type()) return type;
-  return parameter.type == "bool" ? "true" : "32";
-}
-
+/// The kernel with first arguments, `type` for open types.
 std::string expression_of(const KernelText& kernel, const std::string& type) {
   std::vector<std::string> arguments;
-  for (const TemplateParameter& parameter : kernel.template_parameters)
-    arguments.push_back(first_argument(parameter, type));
+  for (const TemplateParameter& one : kernel.template_parameters)
+    arguments.push_back(!one.default_text.empty() ? one.default_text
+                        : one.is_type()           ? type
+                        : one.type == "bool"      ? "true"
+                                                  : "32");
   return arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
+}
+
+/// Values for macros that the source does not define.
+struct MacroGuess {
+  int value;
+  int block;   ///< for what counts threads, such as BLOCK
+  int tested;  ///< of macros that an #if tests; 0: like others
+
+  int value_for(const std::string& name) const {
+    return has_one_of(name, {"block", "thread", "tpb", "bdim"}) ? block : value;
+  }
+};
+/// In the order in which they are tried: a source may divide by 32, or multiply to what does not fit.
+constexpr std::array<MacroGuess, 3> kMacroGuesses{{{8, 8, 1}, {8, 256, 0}, {256, 256, 0}}};
+constexpr int kUsualThreads = 256;
+
+std::string define_of(const std::string& macro) { return fmt::format("-D{}=", macro); }
+
+/// For the macros that the source tests and does not define.
+std::vector<std::string> defines_of(const SourceFacts& facts, const MacroGuess& guess) {
+  std::vector<std::string> defines;
+  for (const MacroText& macro : facts.macros) {
+    if (macro.value) continue;
+    const std::int64_t value = !macro.compared_to.empty() ? *macro.compared_to.begin()
+                               : guess.tested > 0         ? guess.tested
+                                                          : guess.value_for(macro.name);
+    defines.push_back(define_of(macro.name) + std::to_string(value));
+  }
+  return defines;
+}
+
+/// Defines names in `identifier "X" is undefined` that stand in the source where values do; false when all
+/// are defined.
+bool define_undefined(const std::string& log, const SourceFacts& facts, const MacroGuess& guess,
+                      std::vector<std::string>& defines, Signature& signature) {
+  const std::string start = "identifier \"";
+  const std::size_t before = defines.size();
+  for (std::size_t at = log.find(start); at != std::string::npos; at = log.find(start, at + 1)) {
+    const std::size_t begin = at + start.size();
+    const std::size_t end = std::min(log.find('"', begin), log.size());
+    const auto known = facts.value_names.find(log.substr(begin, end - begin));
+    if (log.compare(end, 14, "\" is undefined") != 0 || known == facts.value_names.end()) continue;
+    const auto& [name, line] = *known;
+    const auto defines_it = [&, start = define_of(name)](const std::string& one) {
+      return one.starts_with(start);
+    };
+    if (std::ranges::any_of(defines, defines_it)) continue;
+    defines.push_back(define_of(name) + std::to_string(guess.value_for(name)));
+    signature.undefined.push_back({name, line, std::nullopt, false, {}});
+  }
+  return defines.size() > before;
 }
 
 Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
@@ -158,124 +195,61 @@ Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
   return compiled;
 }
 
-/// Names in `identifier "X" is undefined` that stand in the source where values do.
-std::vector<MacroText> undefined_in(const std::string& log, const SourceFacts& facts) {
-  const std::string start = "identifier \"";
-  std::vector<MacroText> names;
-  for (std::size_t at = log.find(start); at != std::string::npos; at = log.find(start, at + 1)) {
-    const std::size_t begin = at + start.size();
-    const std::size_t end = log.find('"', begin);
-    if (end == std::string::npos || log.compare(end, 14, "\" is undefined") != 0) continue;
-    const auto known = facts.value_names.find(log.substr(begin, end - begin));
-    if (known == facts.value_names.end()) continue;
-    const auto is_it = [&](const MacroText& macro) { return macro.name == known->first; };
-    if (std::none_of(names.begin(), names.end(), is_it))
-      names.push_back({known->first, known->second, std::nullopt, false, {}});
-  }
-  return names;
-}
-
-/// Values for macros that the source does not define.
-struct MacroGuess {
-  int value;
-  int block;  ///< for what counts threads, such as BLOCK
-
-  int value_for(const std::string& name) const {
-    const std::string plain = squashed(name);
-    constexpr std::array kWords{"block", "thread", "tpb", "bdim"};
-    const bool counts_threads = std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
-      return plain.find(word) != std::string::npos;
-    });
-    return counts_threads ? block : value;
-  }
-};
-/// In the order in which they are tried: a source may divide by 32, or multiply to what does not fit.
-constexpr std::array<MacroGuess, 3> kMacroGuesses{{{8, 8}, {8, 256}, {256, 256}}};
-constexpr int kUsualThreads = 256;
-
-/// `defines` of macros that no test compares with numbers, with another guess.
-std::vector<std::string> guessed(std::vector<std::string> defines, const SourceFacts& facts,
-                                 const MacroGuess& guess) {
-  for (const MacroText& macro : facts.macros) {
-    if (macro.value || !macro.compared_to.empty()) continue;
-    const std::string start = fmt::format("-D{}=", macro.name);
-    for (std::string& define : defines)
-      if (define.starts_with(start)) define = start + std::to_string(guess.value_for(macro.name));
-  }
-  return defines;
-}
-
-/// Adds to `defines` a first value for each of the names that has none; false when all have one.
-bool define(const std::vector<MacroText>& names, const MacroGuess& guess, std::vector<std::string>& defines,
-            Signature& signature) {
-  const std::size_t before = defines.size();
-  for (const MacroText& macro : names) {
-    const std::string start = fmt::format("-D{}=", macro.name);
-    const auto is_it = [&](const std::string& other) { return other.starts_with(start); };
-    if (std::any_of(defines.begin(), defines.end(), is_it)) continue;
-    defines.push_back(start + std::to_string(guess.value_for(macro.name)));
-    signature.undefined.push_back(macro);
-  }
-  return defines.size() > before;
-}
-
 /// Reads the signature of one instance; returns the compiler's message where it does not compile.
 std::string read_instance(CompilePool& pool, KernelSource source, const std::string& architecture,
                           const SourceFacts& facts, const KernelText& kernel, const MacroGuess& guess,
-                          std::vector<std::string> defines, Signature& signature) {
+                          Signature& signature) {
   HostCode host(source.text);
   Instance instance;
   instance.launches.emplace_back().kernel_expression = expression_of(kernel, signature.type);
+  instance.defines = defines_of(facts, guess);
   constexpr int kMostRounds = 64;  // a name or a host function may appear once others are dealt with
   for (int round = 0;; ++round) {
     source.text = host.blanked();
-    instance.defines = defines;
-    const Compiled compiled =
-        compile_once(pool, signature_request(make_compile_request({}, source, instance, architecture)));
+    CompileRequest request = make_compile_request({}, source, instance, architecture);
+    request.source.text = with_probe(request.source.text);
+    for (std::string& expression : request.kernel_expressions)
+      expression = fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", expression);
+    const Compiled compiled = compile_once(pool, request);
     const std::string& log = compiled.reason;
     if (compiled.outcome == Outcome::ok) {
       signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
       break;
     }
-    const bool goes_on =
-        round < kMostRounds &&
-        (host.leave_out(log, source.name) || define(undefined_in(log, facts), guess, defines, signature) ||
-         host.leave_out_declarations(log, source.name));
-    if (goes_on) continue;
+    if (round < kMostRounds && (host.leave_out(log, source.name) ||
+                                define_undefined(log, facts, guess, instance.defines, signature) ||
+                                host.leave_out(log, source.name, true)))
+      continue;
     const std::vector<Lines> lines = host.lines();
     return lines.empty() ? log : fmt::format("{}\nLeft out as host code: {}", log, lines_text(lines));
   }
   signature.host_code = host.lines();
   signature.guarded = host.guarded();
-  std::stable_sort(signature.undefined.begin(), signature.undefined.end(),
-                   [](const MacroText& a, const MacroText& b) { return a.line < b.line; });
+  std::ranges::stable_sort(signature.undefined, {}, &MacroText::line);
   return "";
 }
 
 }  // namespace
 
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
-                         const std::string& architecture, const SourceFacts& facts, const KernelText& kernel,
-                         const std::vector<std::string>& defines) {
+                         const std::string& architecture, const SourceFacts& facts,
+                         const KernelText& kernel) {
   CompilePoolOptions one = options;
   one.workers = 1;
   for (const KernelSource::Root& root : source.roots) one.folders.push_back(root.folder);
   CompilePool pool(one);
   std::vector<std::string> types{""};
-  if (std::any_of(kernel.template_parameters.begin(), kernel.template_parameters.end(), is_open_type))
+  if (std::ranges::any_of(kernel.template_parameters, is_open_type))
     types = {"float", "int", "unsigned char", "__half", "double"};
-  const bool tests_macros = std::any_of(facts.macros.begin(), facts.macros.end(), [](const MacroText& macro) {
-    return !macro.value && macro.compared_to.empty();
-  });
+  const bool tests_macros = std::ranges::any_of(
+      facts.macros, [](const MacroText& macro) { return !macro.value && macro.compared_to.empty(); });
   std::string first_reason;
   std::vector<MacroText> undefined;
   for (const std::string& type : types) {
-    for (std::size_t i = 0; i < kMacroGuesses.size(); ++i) {
+    for (const MacroGuess& guess : kMacroGuesses) {
       Signature signature;
       signature.type = type;
-      const MacroGuess& guess = kMacroGuesses.at(i);
-      std::string reason = read_instance(pool, source, architecture, facts, kernel, guess,
-                                         i == 0 ? defines : guessed(defines, facts, guess), signature);
+      std::string reason = read_instance(pool, source, architecture, facts, kernel, guess, signature);
       if (reason.empty()) return signature;
       if (first_reason.empty()) first_reason = std::move(reason);
       if (undefined.empty()) undefined = signature.undefined;

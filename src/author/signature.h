@@ -31,19 +31,15 @@ struct Signature {
 };
 
 /// What is compiled in the place of a request so that the names of its kernels' symbols tell their
-/// parameters.
-CompileRequest signature_request(CompileRequest request);
-/// As signature_request(), but does not instantiate the bodies of kernels that are templates.
+/// parameters. Bodies of kernels that are templates are not instantiated.
 CompileRequest types_request(CompileRequest request);
 /// The types that such a symbol tells; empty where it tells none.
 std::vector<ParameterType> parameter_types(std::string_view symbol);
 
 /// Compiles the source with a first value for each name that it leaves undefined, and reads the types of the
-/// kernel's parameters from what comes out. `defines` are "-DNAME=value" for the macros that the source
-/// tests. A template parameter that is a type becomes the first of some with which the kernel compiles.
-/// Throws UserError with the compiler's message where it does not compile.
+/// kernel's parameters from what comes out. A template parameter that is a type becomes the first of some
+/// with which the kernel compiles. Throws UserError with the compiler's message where it does not compile.
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
-                         const std::string& architecture, const SourceFacts& facts, const KernelText& kernel,
-                         const std::vector<std::string>& defines);
+                         const std::string& architecture, const SourceFacts& facts, const KernelText& kernel);
 
 }  // namespace tiletune

@@ -33,7 +33,7 @@ TEST(HostCode, IsWhatTheCompilerRefusesAndNoKernelNeeds) {
   EXPECT_TRUE(host.leave_out("k.cu(9): error: no\nk.cu(12): error: no", "k.cu"));
   EXPECT_FALSE(host.leave_out("k.cu(9): error: no", "k.cu")) << "it is left out already";
   EXPECT_EQ(lines_text(host.lines()), "lines 1, 7-10, 12");
-  EXPECT_TRUE(host.leave_out_declarations("k.cu(3): error: no", "k.cu"));
+  EXPECT_TRUE(host.leave_out("k.cu(3): error: no", "k.cu", true));
   EXPECT_EQ(lines_text(host.lines()), "lines 1, 3, 7-10, 12");
 }
 
@@ -53,7 +53,7 @@ TEST(HostCode, StaysWhereItIsWhenItIsBlankedOrGuarded) {
 
 TEST(HostCode, OnTheSameLineAsOtherCodeGetsLinesOfItsOwn) {
   HostCode host("__global__ void k() {} void run() { k<<<1, 1>>>(); } int last;");
-  EXPECT_TRUE(host.leave_out_declarations("k.cu(1): error: no", "k.cu"));
+  EXPECT_TRUE(host.leave_out("k.cu(1): error: no", "k.cu", true));
   HostCode function("__global__ void k() {} void run() { k<<<1, 1>>>(); } int last;");
   EXPECT_TRUE(function.leave_out("k.cu(1): error: no", "k.cu"));
   EXPECT_EQ(
@@ -65,7 +65,7 @@ TEST(HostCode, TakesAnyText) {
   for (const char* text : {"", "}", "{", "template <", "void f() {", "namespace a { namespace { }}}", "= {",
                            "extern \"C\" { int a; }", "#include <", "struct __align__(8) S { int a; } s;"}) {
     HostCode host(text);
-    host.leave_out_declarations("k.cu(1): error: no", "k.cu");
+    host.leave_out("k.cu(1): error: no", "k.cu", true);
     EXPECT_EQ(host.blanked().size(), std::string(text).size());
   }
 }

@@ -61,8 +61,8 @@ TEST(SourceFacts, HowABodyUsesPointersAndAxes) {
       "__global__ void k(float* w, float* r, float* u, float* p, float* q, float* n) {\n"
       "  int i = blockIdx.x + threadIdx.z;\n"
       "  w[i * 2] = r[i] == 0; u[i] += 1; f(p); atomicAdd(&q[i], 1); s.n[0] = 1; }");
-  EXPECT_EQ(kernel.block_axes, 3);
-  EXPECT_EQ(kernel.grid_axes, 1);
+  EXPECT_EQ(kernel.block_axes, 3U);
+  EXPECT_EQ(kernel.grid_axes, 1U);
   const auto use = [&](const char* name) {
     const PointerUse& found = kernel.uses.at(name);
     return std::string(found.read ? "r" : "") + (found.written ? "w" : "") + (found.passed ? "p" : "");
