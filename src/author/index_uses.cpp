@@ -77,46 +77,41 @@ class IndexReader {
     return code_.part(at, end);
   }
 
-  /// Operators outside of nested subscripts, other than those of casts and addresses.
-  struct Operators {
-    bool adds = false;
-    bool others = false;
-  };
-
-  static Operators operators_in(const TokenRange& part) {
-    Operators found;
+  /// What operators outside of nested subscripts, other than those of casts and addresses, make of an operand
+  /// that is not multiplied.
+  static IndexForm form_of(const TokenRange& part) {
+    IndexForm form = IndexForm::whole;
     for (std::size_t i = part.begin(); i < part.end(); ++i) {
-      if (part.is(i, "[")) {
-        i = part.behind_bracket(i) - 1;
-        continue;
-      }
       // A mask; otherwise the address of something.
       const bool masks = part.is(i, "&") && (part.is(i - 1, ") ]") || part.is_word(i - 1));
       const bool shifts = part.is(i, "< >") && part.is(i + 1, part.text(i));
-      found.adds = found.adds || part.is(i, "+");
-      found.others = found.others || masks || shifts || part.is(i, "/ % | ^ ? ~ ! && || , -");
+      if (masks || shifts || part.is(i, "/ % | ^ ? ~ ! && || , -")) return IndexForm::other;
+      if (part.is(i, "+")) form = IndexForm::sum;
+      if (part.is(i, "[")) i = part.behind_bracket(i) - 1;
     }
-    return found;
+    return form;
   }
 
   /// What the operand [first, next) is multiplied by; "" where it is not; none where that is no name or
   /// number.
   static std::optional<std::string> factor_of(const TokenRange& part, std::size_t first, std::size_t next) {
     const std::size_t behind = part.behind_closing(next);
-    if (part.is(behind, "*")) {
-      if (!part.is_word(behind + 1) || part.is(behind + 2, "*")) return std::nullopt;
-      return std::string(part.text(behind + 1));
-    }
     const std::size_t before = part.before_opening(first);
-    if (!part.is(before - 1, "*") || !part.is_word(before - 2)) return "";
-    if (part.is(before - 3, "*")) return std::nullopt;
-    return std::string(part.text(before - 2));
+    std::size_t factor = behind + 1;
+    if (part.is(behind, "*")) {
+      if (!part.is_word(factor) || part.is(factor + 1, "*")) return std::nullopt;
+    } else {
+      factor = before - 2;
+      if (!part.fits(factor, {"#", "*"})) return "";
+      if (part.is(factor - 1, "*")) return std::nullopt;
+    }
+    return std::string(part.text(factor));
   }
 
   /// Elements of parameters in an expression, but not those in nested subscripts.
   Flows flows_in(const TokenRange& part) const {
     Flows flows;
-    const Operators operators = operators_in(part);
+    const IndexForm form = form_of(part);
     for (std::size_t i = part.begin(); i < part.end(); ++i) {
       if (part.is(i, "[")) {
         i = part.behind_bracket(i) - 1;
@@ -124,10 +119,10 @@ class IndexReader {
       }
       if (!is_variable(i)) continue;
       const std::size_t next = std::min(part.end(), code_.behind_subscripts(i, kLongestExpression));
-      Flow here{operators.others ? IndexForm::other : operators.adds ? IndexForm::sum : IndexForm::whole, ""};
       const auto factor = factor_of(part, i, next);
-      if (!factor || (operators.others && !factor->empty()))
-        here = {IndexForm::other, ""};
+      Flow here{form, ""};
+      if (!factor || (form == IndexForm::other && !factor->empty()))
+        here.form = IndexForm::other;
       else if (!factor->empty())
         here = {IndexForm::scaled, *factor};
       for (const auto& [array, flow] : flows_of(i)) {

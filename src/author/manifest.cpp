@@ -58,7 +58,7 @@ struct Size {
   std::int64_t value() const { return fixed.value_or(usual); }
 };
 
-struct Buffer {
+struct DraftBuffer {
   std::string name;
   ElementType type;
   std::string role, elements;
@@ -168,8 +168,8 @@ class Drafter {
     settle_outputs();
   }
 
-  Buffer buffer_of(const std::string& name, const ParameterType& type) const {
-    Buffer buffer{name, type.element.value_or(ElementType::u8), "in", "", type.lanes, type.constant};
+  DraftBuffer buffer_of(const std::string& name, const ParameterType& type) const {
+    DraftBuffer buffer{name, type.element.value_or(ElementType::u8), "in", "", type.lanes, type.constant};
     const auto use = kernel_.uses.find(name);
     if (type.constant || use == kernel_.uses.end() || !use->second.written) return buffer;
     buffer.role = use->second.read || use->second.passed ? "inout" : "out";
@@ -178,9 +178,9 @@ class Drafter {
 
   /// Where no assignment shows the output, whatever may be written through another pointer may be it.
   void settle_outputs() {
-    const auto is_output = [](const Buffer& buffer) { return buffer.role != "in"; };
+    const auto is_output = [](const DraftBuffer& buffer) { return buffer.role != "in"; };
     if (std::ranges::any_of(buffers_, is_output)) return;
-    for (Buffer& buffer : buffers_)
+    for (DraftBuffer& buffer : buffers_)
       if (!buffer.sure) buffer.role = "inout";
     if (std::ranges::none_of(buffers_, is_output))
       throw refusal(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
@@ -194,7 +194,7 @@ class Drafter {
     for (const Constant& constant : constants_) names.insert(constant.name);
     for (const Size& size : sizes_) names.insert(size.name);
     for (const auto& scalar : scalars_) names.insert(scalar.first);
-    for (const Buffer& buffer : buffers_) names.insert(buffer.name);
+    for (const DraftBuffer& buffer : buffers_) names.insert(buffer.name);
     return names;
   }
 
@@ -289,7 +289,7 @@ class Drafter {
     // The only size of something with rows is that of a square.
     const bool is_square = sizes_.size() == 1 && kernel_.grid_axes > 1;
     const std::string product = all_sizes() + (is_square ? " * " + all_sizes() : "");
-    for (Buffer& buffer : buffers_) buffer.elements = buffer.elements_of(product);
+    for (DraftBuffer& buffer : buffers_) buffer.elements = buffer.elements_of(product);
   }
 
   /// The manifest's dimensions and the first problem.
@@ -299,8 +299,8 @@ class Drafter {
     return all;
   }
 
-  Buffer* find_buffer(const std::string& name) {
-    const auto found = std::ranges::find(buffers_, name, &Buffer::name);
+  DraftBuffer* find_buffer(const std::string& name) {
+    const auto found = std::ranges::find(buffers_, name, &DraftBuffer::name);
     return found == buffers_.end() ? nullptr : &*found;
   }
 
@@ -332,9 +332,9 @@ class Drafter {
 
   /// What integers hold that the source uses as indices: numbers of elements of what they point into.
   void choose_values() {
-    for (Buffer& buffer : buffers_)
+    for (DraftBuffer& buffer : buffers_)
       if (buffer.holds_integers() && buffer.role == "in") delimit(buffer);
-    for (Buffer& buffer : buffers_) {
+    for (DraftBuffer& buffer : buffers_) {
       if (buffer.holds_integers() && buffer.role != "out" && buffer.values.empty()) set_indices(buffer);
       std::string guess = fmt::format("{}, {}", tiletune::name(buffer.type), buffer.role);
       if (!buffer.values.empty()) guess += ", " + buffer.values;
@@ -343,13 +343,13 @@ class Drafter {
   }
 
   /// Starts of rows: an element and the next one tell where a row begins and ends in other arrays.
-  void delimit(Buffer& starts) {
+  void delimit(DraftBuffer& starts) {
     const auto neighbours = kernel_.indices.neighbours.find(starts.name);
     const std::vector<IndexUse> uses = uses_of(starts.name);
     if (neighbours == kernel_.indices.neighbours.end() || uses.empty()) return;
     for (const IndexUse& use : uses) {
       const bool adds = use.form == IndexForm::whole || use.form == IndexForm::sum;
-      const Buffer* const rows = find_buffer(use.indexed);
+      const DraftBuffer* const rows = find_buffer(use.indexed);
       if (!adds || rows == nullptr || rows == &starts) return;
     }
     const Size* const rows = find_size(neighbours->second);
@@ -359,7 +359,7 @@ class Drafter {
     starts.question = fmt::format("the values, which are starts of rows in {}: {} is where the last one ends",
                                   places_of(uses), total_->name);
     for (const IndexUse& use : uses) {
-      Buffer& delimited = *find_buffer(use.indexed);
+      DraftBuffer& delimited = *find_buffer(use.indexed);
       delimited.elements = delimited.elements_of(total_->name);
     }
   }
@@ -376,7 +376,7 @@ class Drafter {
 
   /// How many indices do not lead out of what they point into; none where the source does not show it.
   std::optional<std::string> range_of(const IndexUse& use) {
-    const Buffer* const indexed = find_buffer(use.indexed);
+    const DraftBuffer* const indexed = find_buffer(use.indexed);
     if (indexed == nullptr || indexed->lanes > 1) return std::nullopt;
     if (use.form == IndexForm::whole) return indexed->elements;
     if (use.form != IndexForm::scaled) return std::nullopt;
@@ -389,7 +389,7 @@ class Drafter {
     return join(rest, " * ");
   }
 
-  void set_indices(Buffer& buffer) {
+  void set_indices(DraftBuffer& buffer) {
     const std::vector<IndexUse> uses = uses_of(buffer.name);
     if (uses.empty()) {
       const auto use = kernel_.uses.find(buffer.name);
@@ -569,7 +569,7 @@ class Drafter {
     for (const Size& size : dimensions()) dimension_names.push_back(size.name);
     for (const auto& [name, value] : scalars_)
       scalars.push_back(fmt::format("{}: {}", in_quotes(name), value));
-    for (const Buffer& buffer : buffers_) {
+    for (const DraftBuffer& buffer : buffers_) {
       const std::string values =
           buffer.values.empty() ? "" : fmt::format(R"(, "values": "{}")", buffer.values);
       buffers.push_back(
@@ -657,7 +657,7 @@ class Drafter {
   const SourceFacts& facts_;
   const KernelText& kernel_;
   const Signature& signature_;
-  std::vector<Buffer> buffers_;
+  std::vector<DraftBuffer> buffers_;
   std::vector<Size> sizes_;
   std::optional<Size> total_;                         ///< a dimension that no argument is
   std::vector<std::pair<std::string, int>> scalars_;  ///< with their values

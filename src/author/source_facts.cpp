@@ -35,18 +35,12 @@ std::optional<std::int64_t> number_of(TokenRange tokens) {
 /// What #define gives a name.
 TokenRange definition_of(const SourceTokens& directive) { return {directive, 2, directive.size()}; }
 
-/// As a person writes it: "std::uint8_t", "unsigned char".
-std::string compact_text(const TokenRange& tokens) {
-  std::string text;
-  for (std::size_t i = tokens.begin(); i < tokens.end(); ++i) {
-    if (tokens.is_name(i) && tokens.is_name(i - 1)) text += ' ';
-    text += tokens.text(i);
-  }
-  return text;
-}
-
+/// Keeps the default value as a person writes it: "std::uint8_t", "unsigned char".
 void set_default(TemplateParameter& parameter, const TokenRange& tokens) {
-  parameter.default_text = compact_text(tokens);
+  for (std::size_t i = tokens.begin(); i < tokens.end(); ++i) {
+    if (tokens.is_name(i) && tokens.is_name(i - 1)) parameter.default_text += ' ';
+    parameter.default_text += tokens.text(i);
+  }
   parameter.default_value = number_of(tokens);
 }
 
@@ -104,10 +98,8 @@ class BodyReader {
   };
 
   void note_index(std::size_t at) {
-    if (const auto counter = counters_.find(body_.text(at)); counter != counters_.end()) {
-      std::string& bound = kernel_.bounds[counter->second];
-      if (bound.empty()) bound = body_.bound_of(at);
-    }
+    if (const auto counter = counters_.find(body_.text(at)); counter != counters_.end())
+      if (std::string& bound = kernel_.bounds[counter->second]; bound.empty()) bound = body_.bound_of(at);
     const auto known = indices_.find(body_.text(at));
     if (known == indices_.end()) return;
     const Index index = known->second;
@@ -187,92 +179,74 @@ class BodyReader {
   std::map<std::string_view, std::size_t> counters_;  ///< variables that count threads of the grid, with axes
 };
 
-/// Reads a kernel's head.
-class KernelReader {
- public:
-  KernelReader(const SourceTokens& code, std::size_t global, const std::string& file)
-      : code_(code), global_(global), file_(file) {}
-
-  /// None for a declaration, and for what is not a function.
-  std::optional<KernelText> read() {
-    const std::size_t open = read_head();
-    if (open >= code_.end() || kernel_.name.empty()) return std::nullopt;
-    const std::size_t close = code_.behind_bracket(open);
-    if (!code_.is(close - 1, ")"))
-      throw UserError(fmt::format("the parameter list of the kernel '{}' is not closed", kernel_.name),
-                      Where{file_, fmt::format("line {}", kernel_.line)}, "Add the missing ')'.");
-    const std::vector<std::string> pointers = read_parameters(code_.part(open + 1, close - 1));
-    const std::size_t start = code_.find("{ ;", close);
-    if (!code_.is(start, "{")) return std::nullopt;
-    // Text that is not closed belongs to one kernel all the same, so that reading all takes linear time.
-    const std::size_t next = code_.find("__global__", start);
-    const SourceTokens body = with_indices(code_.part(start, code_.behind_bracket(start, next)));
-    BodyReader(TokenRange(body), kernel_).read();
-    kernel_.indices = read_index_uses(TokenRange(body), pointers);
-    return std::move(kernel_);
+void read_template(const TokenRange& parameters, KernelText& kernel) {
+  for (const TokenRange& one : parameters.list()) {
+    const std::size_t name = name_in(one);
+    if (name >= one.end()) continue;
+    TemplateParameter& parameter = kernel.template_parameters.emplace_back();
+    parameter.name = one.text(name);
+    parameter.type = one.part(one.begin(), name).spaced_text();
+    parameter.line = one[name].line;
+    if (name + 2 < one.end()) set_default(parameter, one.part(name + 2, one.end()));
   }
+}
 
- private:
-  /// Attributes, a template's parameters and the name; the place of the parameter list.
-  std::size_t read_head() {
-    std::size_t begin = global_;
-    while (begin > 0 && !code_.is(begin - 1, "; } {")) --begin;
-    for (std::size_t i = begin; i + 1 < code_.end();) {
-      const bool calls = code_.fits(i, {"$", "("});
-      if (code_.fits(i, {"template", "<"})) {
-        const std::size_t end = code_.behind_bracket(i + 1);
-        read_template(code_.part(i + 2, end - 1));
-        i = end;
-      } else if (calls && code_.text(i).starts_with("__")) {
-        const std::size_t end = code_.behind_bracket(i + 1);
-        const auto arguments = code_.part(i + 2, end - 1).list();
-        if (code_.is(i, "__launch_bounds__") && !arguments.empty())
-          kernel_.launch_bounds = arguments.front().spaced_text();
-        i = end;
-      } else if (calls && i > global_) {
-        kernel_.name = std::string(code_.text(i));
-        kernel_.line = code_[i].line;
-        return i + 1;
-      } else if (i > global_ && code_.is(i, "; { }")) {
-        break;
-      } else {
-        ++i;
-      }
+/// Reads attributes, a template's parameters and the name; returns the place of the parameter list, or the
+/// end where the code has none.
+std::size_t read_head(const TokenRange& code, std::size_t global, KernelText& kernel) {
+  std::size_t i = global;
+  while (i > 0 && !code.is(i - 1, "; } {")) --i;
+  while (i + 1 < code.end() && (i <= global || !code.is(i, "; { }"))) {
+    const bool calls = code.fits(i, {"$", "("});
+    const bool is_attribute = calls && code.text(i).starts_with("__");
+    if (calls && !is_attribute && i > global) {
+      kernel.name = std::string(code.text(i));
+      kernel.line = code[i].line;
+      return i + 1;
     }
-    return code_.end();
-  }
-
-  void read_template(const TokenRange& parameters) {
-    for (const TokenRange& one : parameters.list()) {
-      const std::size_t name = name_in(one);
-      if (name >= one.end()) continue;
-      TemplateParameter parameter{std::string(one.text(name)), one.part(one.begin(), name).spaced_text(), "",
-                                  std::nullopt, one[name].line};
-      if (name + 2 < one.end()) set_default(parameter, one.part(name + 2, one.end()));
-      kernel_.template_parameters.push_back(std::move(parameter));
+    if (!is_attribute && !code.fits(i, {"template", "<"})) {
+      ++i;
+      continue;
     }
+    const std::size_t end = code.behind_bracket(i + 1);
+    const TokenRange arguments = code.part(i + 2, end - 1);
+    if (!is_attribute) read_template(arguments, kernel);
+    if (code.is(i, "__launch_bounds__") && arguments.size() > 0)
+      kernel.launch_bounds = arguments.list().front().spaced_text();
+    i = end;
   }
+  return code.end();
+}
 
-  /// Returns the names of those that are pointers.
-  std::vector<std::string> read_parameters(const TokenRange& parameters) {
-    std::vector<std::string> pointers;
-    for (const TokenRange& one : parameters.list()) {
-      if (one.size() == 1 && one.is(one.begin(), "void")) continue;
-      const std::size_t name = name_in(one);
-      const bool named = name < one.end() && name > one.begin() && !one.is(name, "__restrict__ const");
-      kernel_.parameter_names.emplace_back(named ? one.text(name) : "");
-      if (!named) continue;
-      kernel_.uses[kernel_.parameter_names.back()];
-      if (one.has("* [")) pointers.push_back(kernel_.parameter_names.back());
-    }
-    return pointers;
+/// Reads the kernel whose __global__ stands at `global`; none for a declaration, and for what is not a
+/// function.
+std::optional<KernelText> read_kernel(const TokenRange& code, std::size_t global, const std::string& file) {
+  KernelText kernel;
+  const std::size_t open = read_head(code, global, kernel);
+  if (open >= code.end()) return std::nullopt;
+  const std::size_t close = code.behind_bracket(open);
+  if (!code.is(close - 1, ")"))
+    throw UserError(fmt::format("the parameter list of the kernel '{}' is not closed", kernel.name),
+                    Where{file, fmt::format("line {}", kernel.line)}, "Add the missing ')'.");
+  std::vector<std::string> pointers;
+  for (const TokenRange& one : code.part(open + 1, close - 1).list()) {
+    if (one.size() == 1 && one.is(one.begin(), "void")) continue;
+    const std::size_t at = name_in(one);
+    const bool is_named = at < one.end() && at > one.begin() && !one.is(at, "__restrict__ const");
+    const std::string& name = kernel.parameter_names.emplace_back(is_named ? one.text(at) : "");
+    if (!is_named) continue;
+    kernel.uses[name];
+    if (one.has("* [")) pointers.push_back(name);
   }
-
-  TokenRange code_;
-  std::size_t global_;
-  const std::string& file_;
-  KernelText kernel_;
-};
+  const std::size_t start = code.find("{ ;", close);
+  if (!code.is(start, "{")) return std::nullopt;
+  // Text that is not closed belongs to one kernel all the same, so that reading all takes linear time.
+  const std::size_t next = code.find("__global__", start);
+  const SourceTokens body = with_indices(code.part(start, code.behind_bracket(start, next)));
+  BodyReader(TokenRange(body), kernel).read();
+  kernel.indices = read_index_uses(TokenRange(body), pointers);
+  return kernel;
+}
 
 class MacroReader {
  public:
@@ -388,16 +362,18 @@ void read_device_variable(const TokenRange& tokens, SourceFacts& facts) {
     facts.constants.push_back({std::string(head.text(end - 1)), head[end - 1].line});
 }
 
-/// const int NAME = 16;
-std::optional<MacroText> constant_variable(const TokenRange& tokens) {
+/// const int NAME = 16; false: it is something else.
+bool read_constant(const TokenRange& tokens, SourceFacts& facts) {
   const std::size_t equals = tokens.find("=", tokens.begin());
   const TokenRange head = tokens.part(tokens.begin(), equals);
-  if (equals - head.begin() < 3 || !head.is_name(equals - 1) || !head.has("const constexpr") ||
+  if (head.size() < 3 || !head.is_name(equals - 1) || !head.has("const constexpr") ||
       head.has("float double") || tokens.end() - equals < 3)
-    return std::nullopt;
+    return false;
   const auto value = number_of(tokens.part(equals + 1, tokens.end() - 1));
-  if (!value) return std::nullopt;
-  return MacroText{std::string(head.text(equals - 1)), head[equals - 1].line, value, false, {}, true};
+  if (value)
+    facts.macros.push_back(
+        {std::string(head.text(equals - 1)), head[equals - 1].line, value, false, {}, true});
+  return value.has_value();
 }
 
 void read_declaration(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
@@ -407,9 +383,7 @@ void read_declaration(const SourceTokens& code, const Declaration& declaration, 
       if (declaration.name == kernel.name && kernel.scope.empty()) kernel.scope = declaration.scope;
   } else if (tokens.is(tokens.begin(), "template") && !tokens.is(tokens.begin() + 1, "<")) {
     read_instantiation(tokens, facts);
-  } else if (auto constant = constant_variable(tokens)) {
-    facts.macros.push_back(std::move(*constant));
-  } else {
+  } else if (!read_constant(tokens, facts)) {
     read_device_variable(tokens, facts);
   }
 }
@@ -437,7 +411,7 @@ SourceFacts read_source_facts(std::string_view text, const std::string& file) {
     if (++found > kMostKernels)
       throw UserError(fmt::format("more than {} kernels in one file", kMostKernels), Where{file, ""},
                       "Copy the kernel that you want to tune into a file of its own.");
-    auto kernel = KernelReader(source.code, i, file).read();
+    auto kernel = read_kernel(TokenRange(source.code), i, file);
     if (kernel && names.insert(kernel->name).second) facts.kernels.push_back(std::move(*kernel));
   }
   facts.macros = MacroReader(source.directives).read();
@@ -460,11 +434,11 @@ const KernelText& choose_kernel(const SourceFacts& facts, const std::string& nam
                     fmt::format("Choose one with --kernel, such as --kernel {}. A template launches several "
                                 "with \"launches\" (docs/template.md).",
                                 names.front()));
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
+  const auto found = std::ranges::find(facts.kernels, name, &KernelText::name);
+  if (found == facts.kernels.end())
     throw UserError(fmt::format("no kernel '{}' is defined here", name), Where{file, ""},
                     std::string(trim(suggestion(name, names))));
-  return facts.kernels[static_cast<std::size_t>(found - names.begin())];
+  return *found;
 }
 
 }  // namespace tiletune
