@@ -10,11 +10,9 @@
 #include <tuple>
 #include <utility>
 
-#include "author/manifest.h"
 #include "author/signature.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "compile/pool.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"

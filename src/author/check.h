@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "author/manifest.h"
+#include "author/init.h"
 #include "base/error.h"
 #include "base/stop.h"
 #include "compile/pool.h"

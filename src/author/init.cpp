@@ -20,12 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_free(const fs::path& file, bool force) {
-  if (file.empty() || force || !fs::exists(file)) return;
-  throw UserError("it exists already", Where{file.string(), ""},
-                  "Name another folder with --out, or replace it with --force.");
-}
-
 /// The folder's name is the template's, so it has to be an identifier.
 fs::path template_folder(const InitRequest& request, const std::string& kernel) {
   if (request.folder.empty()) {
@@ -60,8 +54,10 @@ void check_draft(const Draft& draft, const std::string& name, const std::string&
   }
 }
 
-Written draft_into(const InitRequest& request, const std::vector<fs::path>& include_folders,
-                   const GpuModel& gpu, const CompilePoolOptions& compile) {
+}  // namespace
+
+Written write_draft(const InitRequest& request, const std::vector<fs::path>& include_folders,
+                    const GpuModel& gpu, const CompilePoolOptions& compile) try {
   std::error_code missing;
   const fs::path source_file = fs::canonical(request.file, missing);
   if (missing || !fs::is_regular_file(source_file, missing))
@@ -82,7 +78,9 @@ Written draft_into(const InitRequest& request, const std::vector<fs::path>& incl
                     "Name a folder with --out.");
   if (place != home) written.copy = folder / source.name;
   for (const fs::path& file : {written.manifest, written.config, written.copy})
-    check_free(file, request.force);
+    if (!request.force && !file.empty() && fs::exists(file))
+      throw UserError("it exists already", Where{file.string(), ""},
+                      "Name another folder with --out, or replace it with --force.");
   const Signature signature =
       read_signature(compile, source, architecture_for(gpu.compute_major, gpu.compute_minor), facts, kernel);
   written.draft = draft_manifest(name, source.name, facts, kernel, signature,
@@ -97,19 +95,10 @@ Written draft_into(const InitRequest& request, const std::vector<fs::path>& incl
   write_file_atomically(written.manifest, written.draft.manifest);
   write_file_atomically(written.config, config);
   return written;
-}
-
-}  // namespace
-
-/// A name that is too long, or links in a circle, are the file system's to find.
-Written write_draft(const InitRequest& request, const std::vector<fs::path>& include_folders,
-                    const GpuModel& gpu, const CompilePoolOptions& compile) {
-  try {
-    return draft_into(request, include_folders, gpu, compile);
-  } catch (const fs::filesystem_error& error) {
-    throw UserError(error.code().message(), Where{error.path1().string(), ""},
-                    "Name another folder with --out.");
-  }
+} catch (const fs::filesystem_error& error) {
+  // A name that is too long, or links in a circle, are the file system's to find.
+  throw UserError(error.code().message(), Where{error.path1().string(), ""},
+                  "Name another folder with --out.");
 }
 
 }  // namespace tiletune

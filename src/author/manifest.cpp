@@ -1,5 +1,3 @@
-#include "author/manifest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "author/init.h"
 #include "base/error.h"
 #include "base/identifier.h"
 #include "base/printable.h"

@@ -64,8 +64,9 @@ Where elements_place(const TemplateSpec& spec, const std::string& buffer) {
   return stated == spec.operation.buffers.end() ? spec.where : stated->elements.where;
 }
 
-/// Macros of the manifest with their places: its own and those among the options that are parameters.
-std::vector<std::pair<std::string, Where>> macros_of(const TemplateSpec& spec) {
+/// Notes macros of the manifest, its own and those among the options that are parameters.
+void note_macros(const Task& task, const Dependencies& dependencies, std::vector<UserError>& notes) {
+  const TemplateSpec& spec = *task.spec;
   std::vector<std::pair<std::string, Where>> macros;
   for (const auto& [name, value] : spec.macros) macros.emplace_back(name, value.where);
   for (std::size_t i = 0; i < spec.compile_options.size(); ++i) {
@@ -74,11 +75,6 @@ std::vector<std::pair<std::string, Where>> macros_of(const TemplateSpec& spec) {
     if (option.starts_with("-D") && equals != std::string::npos)
       macros.emplace_back(option.substr(2, equals - 2), spec.where.at("compile_options").at(i));
   }
-  return macros;
-}
-
-void note_macros(const Task& task, const Dependencies& dependencies, std::vector<UserError>& notes) {
-  const auto macros = macros_of(*task.spec);
   if (macros.empty()) return;
   const std::set<std::string> used = names_in(*task.source, dependencies);
   const std::vector<std::string> known(used.begin(), used.end());
@@ -112,13 +108,6 @@ void note_order(const TemplateSpec& spec, std::size_t launch, const KernelText& 
                                  join(passed, ", "), kernel.name, join(wanted, ", ")),
                      launch_place(spec, launch).at("arguments"),
                      "Arguments are passed by their order: bring them into the kernel's.");
-}
-
-/// The type of that workspace; none: it is a buffer.
-std::optional<ElementType> workspace_type(const Instance& instance, const std::string& name) {
-  for (const SizedWorkspace& array : instance.workspace)
-    if (array.name == name) return array.type;
-  return std::nullopt;
 }
 
 enum class Match { yes, perhaps, no };
@@ -174,12 +163,6 @@ const Workload::SizedBuffer* sized_buffer(const Task& task, const std::string& n
 bool is_output(const Task& task, const std::string& name) {
   const auto* const buffer = sized_buffer(task, name);
   return buffer != nullptr && buffer->role != BufferRole::in;
-}
-
-/// The array that an argument passes, and the condition under which it does; none of a scalar.
-std::optional<std::pair<std::string, std::string>> memory_of(const Argument& argument) {
-  if (argument.kind == Argument::Kind::scalar || argument.kind == Argument::Kind::peers) return std::nullopt;
-  return std::pair(argument.name, argument.tensor_map ? argument.tensor_map->when.text : std::string());
 }
 
 /// The least and the largest integer that an input may hold; none of what is not known without running
@@ -263,15 +246,17 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
                                                 i + 1, kernel, argument.name, what, parameter.text()),
                                     is_operation ? place : place.at(i), remedy)});
     };
-    const auto workspace = is_buffer ? workspace_type(build.instance, argument.name) : std::nullopt;
-    ElementType type = workspace   ? *workspace
-                       : is_buffer ? task.instantiator.workload().buffer(argument.name).type
-                                   : argument.type;
+    const auto& arrays = build.instance.workspace;
+    const auto array = std::ranges::find(arrays, argument.name, &SizedWorkspace::name);
+    const bool is_workspace = is_buffer && array != arrays.end();
+    ElementType type = is_workspace ? array->type
+                       : is_buffer  ? task.instantiator.workload().buffer(argument.name).type
+                                    : argument.type;
     const bool is_widened = is_operation && is_buffer && build.kernel->is_reference() && is_floating(type);
     if (is_widened) type = ElementType::f64;
-    const Match match = !is_buffer  ? scalar_match(type, parameter)
-                        : workspace ? workspace_match(type, parameter)
-                                    : pointer_match(type, parameter);
+    const Match match = !is_buffer     ? scalar_match(type, parameter)
+                        : is_workspace ? workspace_match(type, parameter)
+                                       : pointer_match(type, parameter);
     if (match != Match::yes)
       add(match == Match::no,
           fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
@@ -336,7 +321,7 @@ std::optional<UserError> constant_fault(const Task& task, const std::vector<Reso
   for (const Resources& kernel : resources)
     for (const auto& [symbol, bytes] : kernel.constants) known.push_back(variable_of_symbol(symbol));
   for (const ConstantMemory& constant : task.spec->constants) {
-    if (std::find(known.begin(), known.end(), constant.symbol) != known.end()) continue;
+    if (std::ranges::find(known, constant.symbol) != known.end()) continue;
     return UserError(fmt::format("{} has no __constant__ variable '{}' that a kernel uses",
                                  task.spec->source.string(), constant.symbol),
                      constant.where,
@@ -359,12 +344,11 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
     const std::vector<Argument>& arguments = spec.launches[launch].arguments;
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const std::string& name = arguments[i].name;
-      const auto memory = memory_of(arguments[i]);
-      if (!memory || !is_output(task, name)) continue;
-      const auto [first, is_new] = places.emplace(*memory, i);
+      const auto& [kind, name, map] = std::tie(arguments[i].kind, arguments[i].name, arguments[i].tensor_map);
+      if (kind == Argument::Kind::scalar || kind == Argument::Kind::peers || !is_output(task, name)) continue;
+      const auto [first, is_new] = places.try_emplace({name, map ? map->when.text : ""}, i);
       if (is_new) continue;
-      const bool has_map = arguments[i].tensor_map || arguments[first->second].tensor_map;
+      const bool has_map = map || arguments[first->second].tensor_map;
       findings.push_back(
           {true, spec.label(), "",
            UserError(

@@ -1,9 +1,8 @@
-#include "author/manifest.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "author/init.h"
 #include "carries.h"
 #include "temporary_folder.h"
 

@@ -1,10 +1,11 @@
 // A kernel's source in, a template and a config out, which the other commands take.
 
+#include "author/init.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "author/manifest.h"
 #include "base/file.h"
 #include "cli/expect_error.h"
 

@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "author/host_code.h"
-#include "author/manifest.h"
+#include "author/init.h"
 #include "fuzz/fuzz.h"
 
 namespace {

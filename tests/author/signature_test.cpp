@@ -1,11 +1,11 @@
-#include "author/host_code.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "author/signature.h"
+
 namespace tiletune {
-namespace host_code_test {
+namespace signature_test {
 
 constexpr const char* kSource =
     "#include <vector>\n"                                      // 1
@@ -70,5 +70,5 @@ TEST(HostCode, TakesAnyText) {
   }
 }
 
-}  // namespace host_code_test
+}  // namespace signature_test
 }  // namespace tiletune
