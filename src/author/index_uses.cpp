@@ -162,12 +162,14 @@ class IndexReader {
 
   void note_uses(std::size_t name, const TokenRange& index) {
     const std::string indexed(code_.text(name));
+    // In `row = x + ...` and `row = &x[...]`, after which `row` has an index of its own.
+    const bool is_kept =
+        code_.is(name - 1, "=") ? !code_.is(name + 1, "[") : code_.fits(name - 2, {"=", "&"});
     for (const auto& [array, direct] : flows_in(index)) {
-      const Flow flow = is_kept_address(name) ? behind(direct, {IndexForm::sum, ""}) : direct;
-      const auto is_same = [&, array = array](const IndexUse& use) {
+      const Flow flow = is_kept ? behind(direct, {IndexForm::sum, ""}) : direct;
+      const auto known = std::ranges::find_if(facts_.uses, [&, array = array](const IndexUse& use) {
         return use.array == array && use.indexed == indexed;
-      };
-      const auto known = std::find_if(facts_.uses.begin(), facts_.uses.end(), is_same);
+      });
       if (known == facts_.uses.end()) {
         facts_.uses.push_back({array, indexed, flow.form, flow.factor, code_[name].line});
         continue;
@@ -176,12 +178,6 @@ class IndexReader {
       known->form = both.form;
       known->factor = both.factor;
     }
-  }
-
-  /// In `row = x + ...` and `row = &x[...]`, after which `row` has an index of its own.
-  bool is_kept_address(std::size_t name) const {
-    return code_.is(name - 1, "=") ? !code_.is(name + 1, "[")
-                                   : code_.is(name - 1, "&") && code_.is(name - 2, "=");
   }
 
   void note_neighbours() {

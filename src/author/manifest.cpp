@@ -125,13 +125,6 @@ class Drafter {
   }
 
  private:
-  std::string argument_name(std::size_t i) const {
-    const auto& names = kernel_.parameter_names;
-    // A macro may stand for several parameters.
-    const bool named = names.size() == signature_.parameters.size() && !names[i].empty();
-    return named ? names[i] : fmt::format("argument_{}", i + 1);
-  }
-
   UserError refusal(const std::string& what, const char* remedy) const {
     return {what, {source_, fmt::format("line {}", kernel_.line)}, remedy};
   }
@@ -140,9 +133,12 @@ class Drafter {
     if (signature_.parameters.empty())
       throw refusal(fmt::format("the kernel '{}' has no parameters, so that it has no output", kernel_.name),
                     "Pass what it reads and writes as pointers.");
+    // A macro may stand for several parameters.
+    const bool are_named = kernel_.parameter_names.size() == signature_.parameters.size();
     for (std::size_t i = 0; i < signature_.parameters.size(); ++i) {
       const ParameterType& type = signature_.parameters[i];
-      const std::string name = argument_name(i);
+      const bool is_named = are_named && !kernel_.parameter_names[i].empty();
+      const std::string name = is_named ? kernel_.parameter_names[i] : fmt::format("argument_{}", i + 1);
       if (type.pointer) {
         buffers_.push_back(buffer_of(name, type));
         arguments_.push_back(fmt::format(R"({{"buffer": "{}"}})", name));
@@ -164,7 +160,15 @@ class Drafter {
     if (buffers_.empty())
       throw refusal(fmt::format("the kernel '{}' takes no pointer, so that it has no output", kernel_.name),
                     "Pass what it reads and writes as pointers.");
-    settle_outputs();
+    const auto is_output = [](const DraftBuffer& buffer) { return buffer.role != "in"; };
+    if (std::ranges::any_of(buffers_, is_output)) return;
+    // Where no assignment shows the output, whatever may be written through another pointer may be it.
+    for (DraftBuffer& buffer : buffers_)
+      if (!buffer.sure) buffer.role = "inout";
+    if (std::ranges::none_of(buffers_, is_output))
+      throw refusal(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
+                                kernel_.name),
+                    "Remove const from what it writes.");
   }
 
   DraftBuffer buffer_of(const std::string& name, const ParameterType& type) const {
@@ -173,18 +177,6 @@ class Drafter {
     if (type.constant || use == kernel_.uses.end() || !use->second.written) return buffer;
     buffer.role = use->second.read || use->second.passed ? "inout" : "out";
     return buffer;
-  }
-
-  /// Where no assignment shows the output, whatever may be written through another pointer may be it.
-  void settle_outputs() {
-    const auto is_output = [](const DraftBuffer& buffer) { return buffer.role != "in"; };
-    if (std::ranges::any_of(buffers_, is_output)) return;
-    for (DraftBuffer& buffer : buffers_)
-      if (!buffer.sure) buffer.role = "inout";
-    if (std::ranges::none_of(buffers_, is_output))
-      throw refusal(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
-                                kernel_.name),
-                    "Remove const from what it writes.");
   }
 
   /// What stands in the manifest already.

@@ -87,27 +87,24 @@ void note_macros(const Task& task, const Dependencies& dependencies, std::vector
   }
 }
 
-void note_shared_memory(const TemplateSpec& spec, std::size_t launch, const KernelText& kernel,
-                        std::vector<UserError>& notes) {
-  if (kernel.dynamic_shared_line == 0 || trim(spec.launches[launch].dynamic_shared_bytes.text) != "0") return;
+/// Notes shared memory that a launch does not give, and arguments in another order than the parameters'.
+void note_launch(const TemplateSpec& spec, std::size_t launch, const KernelText& kernel,
+                 std::vector<UserError>& notes) {
   const Where place = launch_place(spec, launch);
-  notes.emplace_back(
-      fmt::format("the kernel '{}' has extern __shared__ in line {}, and the launch gives it 0 bytes",
-                  kernel.name, kernel.dynamic_shared_line),
-      spec.launches.size() == 1 ? place.at("launch") : place, "Add \"dynamic_shared_bytes\": an expression.");
-}
-
-void note_order(const TemplateSpec& spec, std::size_t launch, const KernelText& kernel,
-                std::vector<UserError>& notes) {
+  if (kernel.dynamic_shared_line > 0 && trim(spec.launches[launch].dynamic_shared_bytes.text) == "0")
+    notes.emplace_back(
+        fmt::format("the kernel '{}' has extern __shared__ in line {}, and the launch gives it 0 bytes",
+                    kernel.name, kernel.dynamic_shared_line),
+        spec.launches.size() == 1 ? place.at("launch") : place,
+        "Add \"dynamic_shared_bytes\": an expression.");
   std::vector<std::string> passed;
   for (const Argument& argument : spec.launches[launch].arguments) passed.push_back(argument.name);
   const std::vector<std::string>& wanted = kernel.parameter_names;
-  if (passed == wanted || !std::is_permutation(passed.begin(), passed.end(), wanted.begin(), wanted.end()))
-    return;
-  notes.emplace_back(fmt::format("the arguments are {}, and the parameters of '{}' are {}",
-                                 join(passed, ", "), kernel.name, join(wanted, ", ")),
-                     launch_place(spec, launch).at("arguments"),
-                     "Arguments are passed by their order: bring them into the kernel's.");
+  if (passed != wanted && std::is_permutation(passed.begin(), passed.end(), wanted.begin(), wanted.end()))
+    notes.emplace_back(fmt::format("the arguments are {}, and the parameters of '{}' are {}",
+                                   join(passed, ", "), kernel.name, join(wanted, ", ")),
+                       place.at("arguments"),
+                       "Arguments are passed by their order: bring them into the kernel's.");
 }
 
 enum class Match { yes, perhaps, no };
@@ -291,8 +288,7 @@ std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dep
   std::vector<UserError> notes;
   note_macros(task, dependencies, notes);
   for_each_launch(task, *facts, [&](std::size_t launch, const KernelText& kernel) {
-    note_shared_memory(*task.spec, launch, kernel, notes);
-    note_order(*task.spec, launch, kernel, notes);
+    note_launch(*task.spec, launch, kernel, notes);
   });
   std::vector<CheckFinding> findings;
   for (UserError& note : notes) findings.push_back({false, task.spec->name, "", std::move(note)});
