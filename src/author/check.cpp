@@ -119,15 +119,14 @@ class Checker {
   /// What a person still has to do in a manifest.
   void note_open_ends(const TemplateSpec& kernel) {
     const auto note = [&](const UserError& what) { add({false, kernel.name, "", what}); };
-    const std::vector<Decision> decisions = decisions_of(kernel);
     constexpr std::size_t kMostNamed = 4;
     std::vector<std::string> lines;
-    for (const Decision& decision : decisions) lines.push_back(std::to_string(decision.line));
-    if (lines.size() > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
-    if (!decisions.empty())
+    for (const Decision& decision : decisions_of(kernel)) lines.push_back(std::to_string(decision.line));
+    const std::size_t open = lines.size();
+    if (open > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
+    if (open > 0)
       note(UserError(fmt::format("{} a `// decide:` comment: {}",
-                                 decisions.size() == 1 ? "1 line still has"
-                                                       : fmt::format("{} lines still have", decisions.size()),
+                                 open == 1 ? "1 line still has" : fmt::format("{} lines still have", open),
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Check each value, then delete its comment."));
     if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});

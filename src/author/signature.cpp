@@ -400,23 +400,22 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
                     where,
                     fmt::format("Move it out of the namespace, or add using {}::{}; behind it.", kernel.scope,
                                 kernel.name));
-  if (types.size() > 1)
-    throw UserError(fmt::format("the kernel '{}' does not compile with any of the types {}; with {}: {}",
-                                kernel.name, join(types, ", "), types.front(), first_reason),
-                    where,
-                    "The source may be right for another type: give the type parameter a default, such as "
-                    "typename T = my_type, or add an explicit instantiation.");
-  if (!undefined.empty())
-    throw UserError(
-        fmt::format("the kernel '{}' does not compile with {} or {} for what the source does not define: {}",
-                    kernel.name, kMacroGuesses.front().value, kUsualThreads, first_reason),
-        where,
-        fmt::format(
-            "Put a value with which it compiles above the kernel, such as\n  #ifndef {0}\n  #define {0} "
-            "{1}\n  #endif",
-            undefined.front().name, kUsualThreads));
-  throw UserError(fmt::format("the kernel '{}' does not compile: {}", kernel.name, first_reason), where,
-                  "Correct the source until NVRTC compiles it as device code.");
+  std::string tried, remedy = "Correct the source until NVRTC compiles it as device code.";
+  if (types.size() > 1) {
+    tried = fmt::format(" with any of the types {}; with {}", join(types, ", "), types.front());
+    remedy =
+        "The source may be right for another type: give the type parameter a default, such as typename T = "
+        "my_type, or add an explicit instantiation.";
+  } else if (!undefined.empty()) {
+    tried = fmt::format(" with {} or {} for what the source does not define", kMacroGuesses.front().value,
+                        kUsualThreads);
+    remedy = fmt::format(
+        "Put a value with which it compiles above the kernel, such as\n  #ifndef {0}\n  #define {0} "
+        "{1}\n  #endif",
+        undefined.front().name, kUsualThreads);
+  }
+  throw UserError(fmt::format("the kernel '{}' does not compile{}: {}", kernel.name, tried, first_reason),
+                  where, remedy);
 }
 
 }  // namespace tiletune

@@ -58,74 +58,47 @@ SourceToken first_token(std::string_view text, int line) {
   return {SourceToken::Kind::symbol, text.substr(0, known == kOperators.end() ? 1 : known->size()), line};
 }
 
-class DeclarationReader {
- public:
-  explicit DeclarationReader(const SourceTokens& code) : code_(code) {}
+/// Whether the brace at `brace` opens a namespace or extern "C", whose first token stands at `head`. Its
+/// innermost name comes to `scopes` then.
+bool opens_scope(const TokenRange& code, std::size_t head, std::size_t brace,
+                 std::vector<std::string_view>& scopes) {
+  const bool is_inline = code.is(head, "inline") && head + 1 < brace;
+  const bool is_namespace = code.is(head + (is_inline ? 1 : 0), "namespace");
+  if (!is_namespace && (!code.is(head, "extern") || brace != head + 1)) return false;
+  const std::string_view outer = scopes.empty() ? "" : scopes.back();
+  const bool is_named = is_namespace && !code.is(brace - 1, "namespace");
+  scopes.push_back(is_named ? code.text(brace - 1) : outer);
+  return true;
+}
 
-  std::vector<Declaration> read() {
-    std::vector<Declaration> declarations;
-    for (std::size_t at = 0; at < code_.end();) {
-      if (code_.is(at, "} ;")) {
-        if (code_.is(at, "}") && !scopes_.empty()) scopes_.pop_back();
-        ++at;
-        continue;
-      }
-      Declaration one;
-      one.begin = one.end = at;
-      if (!scopes_.empty()) one.scope = scopes_.back();
-      at = read_one(one);
-      if (one.end == one.begin) continue;
-      const TokenRange whole = code_.part(one.begin, one.end);
-      one.is_device = whole.part(one.begin, one.is_function ? whole.find("{", one.begin) : one.end)
-                          .has("__global__ __device__ __constant__ __shared__ __managed__");
-      declarations.push_back(one);
+/// Reads the declaration that begins at one.begin; returns the place behind it, or behind the brace that
+/// opens a scope.
+std::size_t read_one(const TokenRange& code, Declaration& one, std::vector<std::string_view>& scopes) {
+  bool assigned = false;
+  std::size_t head = one.begin;
+  for (std::size_t i = one.begin; i < code.end(); ++i) {
+    if (code.fits(i, {"template", "<"})) {
+      i = code.behind_bracket(i + 1) - 1;
+      head = i + 1;
+    } else if (code.is(i, "( [")) {
+      const bool is_named = i > one.begin && code.is_name(i - 1) && !code.text(i - 1).starts_with("__");
+      if (code.is(i, "(") && one.name.empty() && is_named) one.name = code.text(i - 1);
+      i = code.behind_bracket(i) - 1;
+    } else if (code.is(i, ";")) {
+      return one.end = i + 1;
+    } else if (code.is(i, "{")) {
+      if (opens_scope(code, head, i, scopes)) return i + 1;
+      const bool is_class = code.is(head, "class struct union enum") && !code.is(i - 1, ")");
+      one.is_function = !assigned && !one.name.empty() && !is_class;
+      const std::size_t close = code.behind_bracket(i);
+      if (one.is_function) return one.end = close;
+      i = close - 1;
+    } else {
+      assigned = assigned || code.is(i, "=");
     }
-    return declarations;
   }
-
- private:
-  /// The place behind it, or behind the brace that opens a namespace.
-  std::size_t read_one(Declaration& one) {
-    bool assigned = false;
-    std::size_t head = one.begin;
-    for (std::size_t i = one.begin; i < code_.end(); ++i) {
-      if (code_.fits(i, {"template", "<"})) {
-        i = code_.behind_bracket(i + 1) - 1;
-        head = i + 1;
-      } else if (code_.is(i, "( [")) {
-        const bool is_named = i > one.begin && code_.is_name(i - 1) && !code_.text(i - 1).starts_with("__");
-        if (code_.is(i, "(") && one.name.empty() && is_named) one.name = code_.text(i - 1);
-        i = code_.behind_bracket(i) - 1;
-      } else if (code_.is(i, ";")) {
-        return one.end = i + 1;
-      } else if (code_.is(i, "{")) {
-        if (opens_scope(head, i)) return i + 1;
-        const bool is_class = code_.is(head, "class struct union enum") && !code_.is(i - 1, ")");
-        one.is_function = !assigned && !one.name.empty() && !is_class;
-        const std::size_t close = code_.behind_bracket(i);
-        if (one.is_function) return one.end = close;
-        i = close - 1;
-      } else {
-        assigned = assigned || code_.is(i, "=");
-      }
-    }
-    return one.end = code_.end();
-  }
-
-  /// namespace a::b {, extern "C" {
-  bool opens_scope(std::size_t head, std::size_t brace) {
-    const bool is_inline = code_.is(head, "inline") && head + 1 < brace;
-    const bool is_namespace = code_.is(head + (is_inline ? 1 : 0), "namespace");
-    if (!is_namespace && (!code_.is(head, "extern") || brace != head + 1)) return false;
-    const std::string_view outer = scopes_.empty() ? "" : scopes_.back();
-    const bool is_named = is_namespace && !code_.is(brace - 1, "namespace");
-    scopes_.push_back(is_named ? code_.text(brace - 1) : outer);
-    return true;
-  }
-
-  TokenRange code_;
-  std::vector<std::string_view> scopes_;  ///< the innermost name at each brace
-};
+  return one.end = code.end();
+}
 
 }  // namespace
 
@@ -237,8 +210,27 @@ std::vector<TokenRange> TokenRange::list() const {
   return parts;
 }
 
-std::vector<Declaration> read_declarations(const SourceTokens& code) {
-  return DeclarationReader(code).read();
+std::vector<Declaration> read_declarations(const SourceTokens& tokens) {
+  const TokenRange code(tokens);
+  std::vector<Declaration> declarations;
+  std::vector<std::string_view> scopes;  // the innermost name at each brace
+  for (std::size_t at = 0; at < code.end();) {
+    if (code.is(at, "} ;")) {
+      if (code.is(at, "}") && !scopes.empty()) scopes.pop_back();
+      ++at;
+      continue;
+    }
+    Declaration one;
+    one.begin = one.end = at;
+    if (!scopes.empty()) one.scope = scopes.back();
+    at = read_one(code, one, scopes);
+    if (one.end == one.begin) continue;
+    const std::size_t head = one.is_function ? code.find("{", one.begin) : one.end;
+    one.is_device =
+        code.part(one.begin, head).has("__global__ __device__ __constant__ __shared__ __managed__");
+    declarations.push_back(one);
+  }
+  return declarations;
 }
 
 }  // namespace tiletune

@@ -96,6 +96,6 @@ struct Declaration {
 };
 
 /// All of them, in order. Takes any text, and time in proportion to it.
-std::vector<Declaration> read_declarations(const SourceTokens& code);
+std::vector<Declaration> read_declarations(const SourceTokens& tokens);
 
 }  // namespace tiletune
