@@ -24,7 +24,7 @@
 #include "output/display.h"
 #include "output/table.h"
 #include "store/database.h"
-#include "tune/python_worker.h"
+#include "tune/python_run.h"
 #include "tune/task.h"
 
 namespace tiletune {

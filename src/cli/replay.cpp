@@ -231,10 +231,6 @@ class Replaying {
 
   SweepSummary sweep(Replay& replay) {
     GpuSet& gpu_set = gpu_sets_.front();
-    for (Task& task : gpu_set.tasks) {
-      task.planned = task.space.size();
-      task.proposed = 0;
-    }
     replay = planned_;
     replay.seed = spec_.strategy.seed;
     gpu_set.evaluators.clear();

@@ -19,9 +19,7 @@
 #include "output/table.h"
 #include "search/strategies.h"
 #include "tune/check.h"
-#include "tune/context.h"
 #include "tune/sweep.h"
-#include "tune/sweep_plan.h"
 
 namespace tiletune {
 

@@ -1,5 +1,3 @@
-#include "tune/python_worker.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
@@ -22,6 +20,7 @@
 #include "base/worker_process.h"
 #include "measure/input_values.h"
 #include "spec/npy.h"
+#include "tune/python_run.h"
 
 extern char** environ;
 
@@ -147,26 +146,7 @@ void limit_python(const PythonWork& work) {
   set_limit(RLIMIT_AS, work.memory_bytes);
 }
 
-PythonStarts prepare(const PythonWork& work) {
-  try {
-    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
-    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
-    confine_python(work);
-    return {};
-  } catch (const UserError& error) {
-    return {error.message(), error.remedy()};
-  } catch (const std::exception& error) {
-    return {error.what(), "Run the same command again; no file may be exchanged meanwhile."};
-  }
-}
-
-}  // namespace
-
-ElementType numpy_type_of(ElementType type) {
-  using enum ElementType;
-  return type == bf16 || type == tf32 || type == e4m3 || type == e5m2 ? f32 : type;
-}
-
+/// Makes the .npy file of an input's values, without padding. Throws UserError when it cannot be written.
 void write_input(const std::filesystem::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   const Workload::Values values = values_of(buffer);
@@ -187,6 +167,7 @@ void write_input(const std::filesystem::path& path, const Workload::SizedBuffer&
                     "Make space there, or set TMPDIR to another folder.");
 }
 
+/// Makes a file of that many zero bytes, at least one. Throws UserError when it cannot be made.
 void make_zeros(const std::filesystem::path& path, std::uint64_t bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   const int error = file.is_open() ? ::posix_fallocate(file.number(), 0,
@@ -196,6 +177,26 @@ void make_zeros(const std::filesystem::path& path, std::uint64_t bytes) {
   throw UserError(
       fmt::format("{} of {} cannot be made: {}", path.string(), human_bytes(bytes), std::strerror(error)),
       "Make space there, or set TMPDIR to another folder.");
+}
+
+PythonStarts prepare(const PythonWork& work) {
+  try {
+    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
+    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
+    confine_python(work);
+    return {};
+  } catch (const UserError& error) {
+    return {error.message(), error.remedy()};
+  } catch (const std::exception& error) {
+    return {error.what(), "Run the same command again; no file may be exchanged meanwhile."};
+  }
+}
+
+}  // namespace
+
+ElementType numpy_type_of(ElementType type) {
+  using enum ElementType;
+  return type == bf16 || type == tf32 || type == e4m3 || type == e5m2 ? f32 : type;
 }
 
 int run_python_worker() {

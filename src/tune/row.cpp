@@ -38,10 +38,12 @@ std::string types_text(const Operation& operation) {
   return text + fmt::format("accumulator:{}", name(accumulator));
 }
 
-std::string options_text(const Operation& operation) {
+/// "name=value name=value"
+template <typename Pairs>
+std::string pairs_text(const Pairs& pairs) {
   std::string text;
-  for (const auto& [option, value] : operation.own_options)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", option, value);
+  for (const auto& [name, value] : pairs)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 
@@ -52,25 +54,10 @@ std::string dimensions_json(const Problem& problem) {
   return dimensions.dump();
 }
 
-std::string scalars_text(const Operation& operation) {
-  std::string text;
-  for (const auto& [scalar, value] : operation.scalars) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
-  }
-  return text;
-}
-
-/// "[0.871,0.129]"
-std::string shares_text(const std::vector<double>& shares) {
+/// With three digits behind the point: "[0.871,0.129]", "[165.2,164.8]"
+std::string list_text(const std::vector<double>& numbers) {
   Json list = Json::array();
-  for (const double share : shares) list.push_back(std::round(1e3 * share) / 1e3);
-  return list.dump();
-}
-
-/// "[165.2,164.8]"
-std::string times_text(const std::vector<double>& times_us) {
-  Json list = Json::array();
-  for (const double time_us : times_us) list.push_back(std::round(1e3 * time_us) / 1e3);
+  for (const double number : numbers) list.push_back(std::round(1e3 * number) / 1e3);
   return list.dump();
 }
 
@@ -102,6 +89,19 @@ template <typename T>
 requires requires(T figure) { cell_of(figure); }
 Cell cell_of(const std::optional<T>& figure) { return figure ? cell_of(*figure) : Cell(); }
 
+std::string waves_text(const Instance& instance, const Admission& admission, const GpuModel& gpu) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const TileCount& tiles = instance.tiles[i];
+    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
+    at_once *= gpu.multiprocessors;
+    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
+    const bool is_known = tiles.expression && at_once > 0;
+    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
+  }
+  return list.dump();
+}
+
 /// Puts every figure into the column of its name, where there is one.
 template <HasFields Figures>
 void add_figures(Trial& trial, const Figures& figures) {
@@ -113,15 +113,25 @@ void add_figures(Trial& trial, const Figures& figures) {
   });
 }
 
+/// Warns of samples that were discarded.
+void add_throttling(Trial& trial) {
+  const auto discarded = trial.discarded_samples.value_or(0);
+  if (discarded == 0) return;
+  const std::string& reasons = trial.throttle_reasons;
+  add_warning(trial,
+              fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
+                          discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
+}
+
 /// What rows of kernels and baselines have in common.
 Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target) {
   Trial trial;
   const Operation& operation = task.spec->operation;
   trial.operation = operation.name;
-  trial.options = options_text(operation);
+  trial.options = pairs_text(operation.own_options);
   trial.dimensions = dimensions_json(task.problem);
   trial.problem = task.problem.label();
-  trial.scalars = scalars_text(operation);
+  trial.scalars = pairs_text(operation.scalars);
   trial.element_types = types_text(operation);
   trial.source = target.source;
   trial.gpu = target.name;
@@ -142,7 +152,7 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
 
 bool is_of_variant(const Trial& row, const Operation& operation) {
   if (row.element_types.empty()) return true;
-  return row.element_types == types_text(operation) && row.options == options_text(operation);
+  return row.element_types == types_text(operation) && row.options == pairs_text(operation.own_options);
 }
 
 Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target) {
@@ -228,21 +238,19 @@ void add_warning(Trial& trial, const std::string& warning) {
   trial.warnings += warning;
 }
 
-void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
-                  const Instance& instance) {
-  const std::size_t shown = admission.occupancies.empty() ? 0 : narrowest(admission.occupancies);
+void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
+                   const Instance& instance, const GpuModel& gpu) {
+  const bool has_occupancies = !admission.occupancies.empty();
+  const std::size_t shown = has_occupancies ? narrowest(admission.occupancies) : 0;
   const Resources& resources = all.at(shown);
   trial.registers = resources.registers;
   trial.spill_bytes = resources.spill_bytes();
   trial.stack_bytes = resources.stack_bytes;
   trial.static_shared_bytes = resources.static_shared_bytes;
   trial.dynamic_shared_bytes = instance.launches.at(shown).dynamic_shared_bytes;
-}
-
-void add_admission(Trial& trial, const Admission& admission) {
   for (const std::string& warning : admission.warnings) add_warning(trial, warning);
-  if (!admission.occupancies.empty()) {
-    const Occupancy& occupancy = admission.occupancies[narrowest(admission.occupancies)];
+  if (has_occupancies) {
+    const Occupancy& occupancy = admission.occupancies[shown];
     trial.occupancy = occupancy.fraction;
     trial.occupancy_limiter = occupancy.limiter;
     trial.blocks_per_multiprocessor = occupancy.blocks_per_multiprocessor;
@@ -251,20 +259,8 @@ void add_admission(Trial& trial, const Admission& admission) {
     trial.outcome = Outcome::refused;
     trial.reason = admission.reason;
   }
-}
-
-void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu) {
-  if (admission.occupancies.size() != instance.launches.size()) return;
-  Json list = Json::array();
-  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
-    const TileCount& tiles = instance.tiles[i];
-    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
-    at_once *= gpu.multiprocessors;
-    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
-    const bool is_known = tiles.expression && at_once > 0;
-    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
-  }
-  trial.waves = list.dump();
+  if (admission.occupancies.size() == instance.launches.size())
+    trial.waves = waves_text(instance, admission, gpu);
 }
 
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target) {
@@ -282,7 +278,7 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   add_figures(trial, timing);
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
-  trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : times_text(timing.gpu_medians_us);
+  trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : list_text(timing.gpu_medians_us);
   add_throughput(trial, workload, target);
 }
 
@@ -312,7 +308,7 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
     trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
     add_timing(trial, *measured.timing, workload, target);
   }
-  if (!measured.launch_shares.empty()) trial.launch_shares = shares_text(measured.launch_shares);
+  if (!measured.launch_shares.empty()) trial.launch_shares = list_text(measured.launch_shares);
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
   trial.printed = printed_text(measured.printed);
   add_condition(trial, measured.condition);
@@ -347,36 +343,19 @@ void add_condition(Trial& trial, const GpuCondition& condition) {
                 "samples hold the host's launch latency: launches wait for their end, as under a profiler");
 }
 
-void add_throttling(Trial& trial) {
-  const auto discarded = trial.discarded_samples.value_or(0);
-  if (discarded == 0) return;
-  const std::string& reasons = trial.throttle_reasons;
-  add_warning(trial,
-              fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
-                          discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
-}
-
 std::string left_out_as_baseline(const Trial& row) {
   return fmt::format("{} is left out as a baseline of {}: {}: {}", row.template_name, row.problem,
                      name(row.outcome), row.reason);
 }
 
-void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {
-  const auto fastest = std::min_element(baselines.begin(), baselines.end(), [](const auto& a, const auto& b) {
-    return a.timing.median_us < b.timing.median_us;
-  });
+void add_baseline(Trial& trial, const std::vector<Trial>& baselines) {
+  const auto fastest =
+      std::min_element(baselines.begin(), baselines.end(),
+                       [](const Trial& a, const Trial& b) { return a.median_us < b.median_us; });
   if (fastest == baselines.end()) return;
-  Trial row;
-  row.template_name = fastest->name;
-  row.median_us = fastest->timing.median_us;
-  row.relative_error = fastest->relative_error;
-  add_baseline(trial, row);
-}
-
-void add_baseline(Trial& trial, const Trial& baseline) {
-  trial.baseline = baseline.template_name;
-  trial.baseline_us = baseline.median_us;
-  trial.baseline_error = baseline.relative_error;
+  trial.baseline = fastest->template_name;
+  trial.baseline_us = fastest->median_us;
+  trial.baseline_error = fastest->relative_error;
   if (trial.median_us) trial.percent_of_baseline = 100 * *trial.baseline_us / *trial.median_us;
 }
 

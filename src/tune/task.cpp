@@ -17,7 +17,6 @@
 #include "inspect/resources.h"
 #include "space/option_text.h"
 #include "spec/problem.h"
-#include "tune/file_hashes.h"
 #include "tune/identity.h"
 #include "tune/python_run.h"
 
@@ -108,7 +107,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Task task{&kernel, problem, make_space(spec, kernel, problem, stop, spec.shard),
             Instantiator(kernel, problem)};
-  task.planned = task.space.size();
   for (const TemplateSpec& reference : kernel.reference) {
     Task one{&reference, problem, make_space(spec, reference, problem, stop),
              Instantiator(reference, problem)};
@@ -157,6 +155,11 @@ std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& g
     instance.parameters = configuration.named(*task.spec);
     return error.what();
   }
+}
+
+std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
+  std::string fault = instantiate(task, index, gpu, instance);
+  return fault.empty() ? admit_launch(gpu, instance).reason : fault;
 }
 
 namespace {
@@ -334,7 +337,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     for (auto& workload : tasks_of(problem, spec, sources, make)) {
       for (Task& task : workload) {
         task.workload = workloads;
-        planned += task.planned;
+        planned += task.space.size();
         tasks.push_back(std::move(task));
       }
       ++workloads;

@@ -1,5 +1,3 @@
-#include "tune/context.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/npy.h"
+#include "tune/engine.h"
 
 namespace tiletune {
 
