@@ -13,6 +13,7 @@ namespace tiletune {
 /// What happens to a configuration; by default it takes 100 us and as many more as its grid is wide.
 struct Fate {
   std::optional<Outcome> lost = {};  ///< the worker is lost with it: crashed, or timeout
+  bool without_fault = false;        ///< which somebody else has killed
   Outcome outcome = Outcome::ok;
   std::optional<double> time_us = {};
 };
@@ -30,13 +31,16 @@ class ScriptedEvaluator : public InstantEvaluator {
   std::string unusable;                       ///< why no problem can be prepared; empty: each can
   std::vector<std::string> prepared;          ///< problems, in order
   std::vector<unsigned> measured;             ///< grids, in order
+  std::vector<WorkloadKernels> given;         ///< kernels of these
   std::vector<std::vector<unsigned>> finals;  ///< of each request
+  std::vector<FinalsRequest> requests;        ///< without their kernels
 
   bool measures() const override { return true; }
 
-  void prepare_workload(const Task& task, const WorkloadKernels& /*kernels*/,
+  void prepare_workload(const Task& task, const WorkloadKernels& kernels,
                         std::vector<Candidate> /*baselines*/, bool calibrate) override {
     prepared.push_back(task.problem.label());
+    given.push_back(kernels);
     Evaluation evaluation;
     evaluation.unusable = unusable;
     if (calibrate) evaluation.calibration = calibration;
@@ -61,6 +65,7 @@ class ScriptedEvaluator : public InstantEvaluator {
   }
 
   void run_finals(FinalsRequest request) override {
+    requests.emplace_back().longest_us = request.longest_us;
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
@@ -73,6 +78,7 @@ class ScriptedEvaluator : public InstantEvaluator {
         lost.end.ticket = one.ticket;
         lost.end.outcome = *fate.lost;
         lost.end.reason = "as the test says";
+        lost.without_fault = fate.without_fault;
         return answer(std::move(evaluation));
       }
       FinalTime& time = result.times.emplace_back();
