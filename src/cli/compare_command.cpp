@@ -289,10 +289,10 @@ int run(const CompareOptions& options) {
   sources.at_one_state([&] {
     const Comparison comparison = compare(options, by, sources, databases);
     const bool on_stdout = options.output.empty();
-    const ComparisonView view{options.fail_above, on_stdout && stdout_wants_colour(),
-                              on_stdout ? stdout_width() : kUsualWidth};
-    stream_output(options.output,
-                  [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
+    const TextStyle style{on_stdout && stdout_wants_colour(), on_stdout ? stdout_width() : kUsualWidth};
+    stream_output(options.output, [&](std::ostream& out) {
+      write_view(out, comparison_view(comparison, databases, options.fail_above), format, style);
+    });
     if (!options.fill.empty()) {
       const FillConfigs configs = write_fill_configs(comparison, databases, options.fill, interrupted);
       for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));

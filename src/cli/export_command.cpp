@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
-#include "output/header.h"
 #include "rank/portfolio.h"
 
 namespace tiletune {

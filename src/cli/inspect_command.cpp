@@ -11,7 +11,7 @@
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "output/display.h"
-#include "output/json_stream.h"
+#include "output/cell_text.h"
 #include "output/progress.h"
 #include "output/table.h"
 #include "tune/inspection.h"

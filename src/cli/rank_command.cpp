@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
-#include "output/group_table.h"
+#include "output/fields.h"
 #include "output/report/survey.h"
 #include "output/table.h"
 #include "output/views.h"
@@ -201,7 +201,7 @@ void add_rank_command(CLI::App& app, Action& action) {
       fmt::format(
           "On a terminal, columns that do not fit are left out in this order: {}. COLUMNS sets the width. "
           "Files and pipes have all columns.\n\n",
-          fmt::join(dropped_columns(), ", ")) +
+          fmt::join(kDroppedColumns, ", ")) +
       "Examples:\n  tiletune rank\n  tiletune rank --best --sweep 3 --format markdown\n  tiletune rank --gpu "
       "H200 --problem 4096x4096x4096 --format csv\n"
       "  tiletune rank --history --sweep 3\n  tiletune rank --importance --template sgemm_warptile\n"

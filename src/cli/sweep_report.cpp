@@ -12,7 +12,6 @@
 #include "cli/verdict.h"
 #include "output/display.h"
 #include "output/export.h"
-#include "output/failures.h"
 #include "output/table.h"
 #include "output/views.h"
 #include "rank/ranking.h"

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "output/display.h"
 #include "output/fields.h"
-#include "output/group_table.h"
 #include "tune/row.h"
 
 namespace tiletune {

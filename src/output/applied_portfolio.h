@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,9 +50,11 @@ struct AppliedProblem {
   std::size_t configurations = 0;  ///< how many these are
   Applied applied = Applied::none;
   std::optional<std::size_t> kernel = {};  ///< that is chosen
-  double regret = 0;                       ///< regret of `kernel`; not a number where it is not judged
-  double least_regret = 0;                 ///< the portfolio's least regret; not a number where none ran
-  std::string outcome = {};                ///< of a failed one
+  /// Regret of `kernel`; not a number where it is not judged.
+  double regret = std::numeric_limits<double>::quiet_NaN();
+  /// The portfolio's least regret; not a number where none ran.
+  double least_regret = std::numeric_limits<double>::quiet_NaN();
+  std::string outcome = {};  ///< of a failed one
 };
 
 /// The problems of a database that have what a portfolio is for.

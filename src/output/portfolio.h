@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "output/table.h"
+#include "output/fields.h"
 #include "rank/portfolio.h"
 #include "rank/portfolio_rows.h"
 #include "store/database.h"
@@ -16,10 +16,12 @@ namespace tiletune {
 
 /// "0.53"; "-" for what is not a finite number.
 std::string percent_text(double percent);
-/// The percent_text() of a regret.
-std::string regret_text(double regret);
-/// In percent; null for what is not a finite number.
-nlohmann::ordered_json regret_json(double regret);
+/// Regrets in percent, null where they are not finite; `unmeasured` names the member that counts those.
+nlohmann::ordered_json to_json(const RegretSummary& summary, const char* unmeasured);
+/// Columns of problems with a chosen kernel: its number for people, from 1, its place for programs, and
+/// template and parameters in CSV stand between the others.
+std::vector<ViewColumn> with_chosen_kernel(std::vector<ViewColumn> first,
+                                           const std::vector<ViewColumn>& last);
 
 /// The kernels of a portfolio, and on how many problems each is chosen: `choices` has each problem's kernel,
 /// by its place, or none.

@@ -1,4 +1,4 @@
-#include "output/failures.h"
+#include "output/views.h"
 
 #include <gtest/gtest.h>
 

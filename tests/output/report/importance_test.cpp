@@ -1,4 +1,4 @@
-#include "output/report/importance.h"
+#include "output/report/survey.h"
 
 #include <gtest/gtest.h>
 
