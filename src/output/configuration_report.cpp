@@ -221,14 +221,6 @@ std::string spread_text(const Trial& kernel) {
   return join(texts, ", ");
 }
 
-std::string clock_text(const Trial& kernel) {
-  std::string text;
-  if (kernel.median_cycles) text = fmt::format("{:.0f} cycles of an SM", *kernel.median_cycles);
-  if (kernel.sm_clock_mhz)
-    text += fmt::format("{}{:.0f} MHz", text.empty() ? "" : " at ", *kernel.sm_clock_mhz);
-  return text;
-}
-
 /// "165.21 us, +0.4% against the batch"
 std::string compared_text(double time, const Trial& kernel, const char* format) {
   return microseconds(time) + fmt::format(fmt::runtime(format), percent_above(time, *kernel.median_us));
@@ -251,7 +243,11 @@ void write_time(Sections& out, const Trial& kernel) {
     out.add("before finals", compared_text(*kernel.first_median_us, kernel, ", {:+.2f}%"));
   if (kernel.with_copies_us)
     out.add("with copies", microseconds(*kernel.with_copies_us) + ", from and to pinned host memory");
-  out.add("clock", clock_text(kernel));
+  std::string clock;
+  if (kernel.median_cycles) clock = fmt::format("{:.0f} cycles of an SM", *kernel.median_cycles);
+  if (kernel.sm_clock_mhz)
+    clock += fmt::format("{}{:.0f} MHz", clock.empty() ? "" : " at ", *kernel.sm_clock_mhz);
+  out.add("clock", clock);
   out.add("power", kernel.power_w, "{:.0f} W right after the samples");
   out.add_digits("energy", kernel.energy_mj, " mJ per launch");
   if (kernel.power_w || !kernel.throttle_reasons.empty())
@@ -313,14 +309,6 @@ void write_throughput(Sections& out, const ConfigurationReport& report) {
     if (baseline.median_us) out.add(baseline.template_name, baseline_text(baseline, *kernel.median_us));
 }
 
-/// How fast the kernel is of that baseline, both back to back, and what the baseline takes.
-std::string sustained_baseline_text(const Trial& baseline, double kernel_us) {
-  std::string text = fmt::format("{:.1f}% of it: {} per launch", 100 * *baseline.sustained_us / kernel_us,
-                                 microseconds(*baseline.sustained_us));
-  if (baseline.sustained_power_w) text += fmt::format(", {:.0f} W", *baseline.sustained_power_w);
-  return text;
-}
-
 void write_sustained(Sections& out, const ConfigurationReport& report) {
   const Trial& kernel = report.kernel;
   out.begin("back to back for seconds");
@@ -337,9 +325,15 @@ void write_sustained(Sections& out, const ConfigurationReport& report) {
   out.add_digits("energy", kernel.sustained_energy_mj, " mJ per launch");
   if (kernel.sustained_tflops_per_w)
     out.add_digits("efficiency", 1000 * *kernel.sustained_tflops_per_w, " GFLOP/s per watt");
-  for (const Trial& baseline : report.baselines)
-    if (baseline.sustained_us)
-      out.add(baseline.template_name, sustained_baseline_text(baseline, *kernel.sustained_us));
+  // How fast the kernel is of each baseline, both back to back, and what the baseline takes.
+  for (const Trial& baseline : report.baselines) {
+    if (!baseline.sustained_us) continue;
+    std::string text =
+        fmt::format("{:.1f}% of it: {} per launch", 100 * *baseline.sustained_us / *kernel.sustained_us,
+                    microseconds(*baseline.sustained_us));
+    if (baseline.sustained_power_w) text += fmt::format(", {:.0f} W", *baseline.sustained_power_w);
+    out.add(baseline.template_name, text);
+  }
 }
 
 void write_accuracy(Sections& out, const ConfigurationReport& report) {

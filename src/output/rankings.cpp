@@ -29,22 +29,6 @@ std::string finals_line(const GroupFacts& facts) {
   return line;
 }
 
-std::string discards_line(const GroupFacts& facts) {
-  std::string line =
-      counted(facts.discarded_samples, "sample") + " discarded: SM clock below 90% of the run's";
-  if (!facts.throttle_reasons.empty())
-    line += fmt::format(", throttled by {}", fmt::join(facts.throttle_reasons, ", "));
-  return line;
-}
-
-std::string floor_line(const CalibrationRecord& floor) {
-  std::string line = fmt::format("the method's floor: an empty kernel is reported to take {} us",
-                                 three_digits(floor.empty_kernel_us));
-  if (floor.empty_kernel_batch_us > 0)
-    line += fmt::format("; {} us in a batch", three_digits(floor.empty_kernel_batch_us));
-  return line;
-}
-
 std::string ceilings_line(const CalibrationRecord& measured, const std::string& pipe) {
   constexpr double kPerThousand = 1e-3;
   std::string arithmetic =
@@ -100,9 +84,19 @@ std::vector<std::string> lines_of(const GroupFacts& facts) {
     lines.push_back(fmt::format("the best choice is within 1% of the true best with probability {}",
                                 three_digits(*facts.probability_near_best)));
   }
-  if (facts.discarded_samples > 0) lines.push_back(discards_line(facts));
+  if (facts.discarded_samples > 0) {
+    lines.push_back(counted(facts.discarded_samples, "sample") +
+                    " discarded: SM clock below 90% of the run's");
+    if (!facts.throttle_reasons.empty())
+      lines.back() += fmt::format(", throttled by {}", fmt::join(facts.throttle_reasons, ", "));
+  }
   if (facts.floor && facts.floor->ffma_tflops > 0) lines.push_back(ceilings_line(*facts.floor, facts.pipe));
-  if (facts.floor && facts.floor->empty_kernel_us > 0) lines.push_back(floor_line(*facts.floor));
+  if (facts.floor && facts.floor->empty_kernel_us > 0) {
+    lines.push_back(fmt::format("the method's floor: an empty kernel is reported to take {} us",
+                                three_digits(facts.floor->empty_kernel_us)));
+    if (facts.floor->empty_kernel_batch_us > 0)
+      lines.back() += fmt::format("; {} us in a batch", three_digits(facts.floor->empty_kernel_batch_us));
+  }
   for (std::string& line : lines) line = printable(line);
   return lines;
 }

@@ -109,23 +109,23 @@ struct PageWriter {
     if (markdown) out << "```\n";
   }
 
-  void write(TextTable table) const {
+  void write(TextTable& table) const {
     table.leave_out(left_out);
     write_table(out, table, markdown, style, view.remedy);
   }
 
   void write(const ViewSection& section) const {
-    const ViewPage page = page_of(view, section, style.width);
+    ViewPage page = page_of(view, section, style.width);
     if (!section.title.empty())
       out << (markdown ? "### " : "") << shown(section.title, markdown, style.width)
           << (markdown ? "\n\n" : "\n");
     if (!section.banner.empty())
       out << (markdown ? "**" : "") << shown(printable(section.banner), markdown, style.width)
           << (markdown ? "**\n\n" : "\n");
-    for (const auto& block : page) {
+    for (auto& block : page) {
       const bool is_apart = view.is_dense ? markdown : &block != &page.front();
       if (is_apart && !std::holds_alternative<Lines>(block)) out << '\n';
-      std::visit([&](const auto& one) { write(one); }, block);
+      std::visit([&](auto& one) { write(one); }, block);
     }
   }
 

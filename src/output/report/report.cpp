@@ -387,18 +387,6 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
   return document;
 }
 
-namespace {
-
-/// JSON that may stand in a <script> element: without '<' there is neither an end of the element nor a
-/// comment, and without '&' nothing that XML would read. Outside of strings JSON has neither.
-std::string script_safe(const std::string& json) {
-  static const std::array kEscapes{Replacement{"<", "\\u003c"}, Replacement{">", "\\u003e"},
-                                   Replacement{"&", "\\u0026"}};
-  return replaced(json, kEscapes);
-}
-
-}  // namespace
-
 bool report_has_charts() { return kPageHasCharts; }
 
 ReportSize write_report(std::ostream& out, const Database& database, const TrialFilter& filter,
@@ -412,8 +400,17 @@ ReportSize write_report(std::ostream& out, const Database& database, const Trial
   }
   if (size.groups == 0) return size;
   const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // A browser obeys what reorders text, so the page shows its escapes.
-  out << kPageBeforeData << script_safe(with_escaped_controls(text, "\\\\u")) << kPageAfterData;
+  out << kPageBeforeData;
+  // JSON that may stand in a <script> element: without '<' there is neither an end of the element nor a
+  // comment, and without '&' nothing that XML would read. Outside of strings JSON has neither. A browser
+  // obeys what reorders text, so the page shows its escapes.
+  for (const char c : with_escaped_controls(text, "\\\\u")) {
+    if (c == '<' || c == '>' || c == '&')
+      out << fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out << c;
+  }
+  out << kPageAfterData;
   return size;
 }
 
