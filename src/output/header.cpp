@@ -183,8 +183,9 @@ class Entries {
       left_out_.push_back(std::move(text));
       return false;
     }
+    const Json values = object_in(trial.parameters);
     std::vector<std::string> parameters;
-    for (const auto& [name, value] : object_in(trial.parameters).items())
+    for (const auto& [name, value] : values.items())
       parameters.push_back(fmt::format("{{{}, {}}}", cpp_literal(name), cpp_literal(value_text(value))));
     if (!parameters.empty())
       parameters_ += fmt::format("inline constexpr Parameter kParameters{}[] = {{{}}};\n", count_,
