@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "output/applied_portfolio.h"
 #include "output/portfolio.h"
 #include "rank/compare.h"
 #include "rank/databases.h"

@@ -1,5 +1,3 @@
-#include "output/applied_portfolio.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
+#include "output/portfolio.h"
 #include "output/size_check.h"
 #include "output/views.h"
 #include "rank/portfolio.h"

@@ -65,11 +65,6 @@ std::string shown(const std::string& text, bool markdown, std::size_t width) {
   return display_width(text) > width ? wrapped(text, width) : text;
 }
 
-/// A line or a paragraph each.
-void write_lines(std::ostream& out, const Lines& lines, bool markdown, std::size_t width) {
-  for (const std::string& line : lines) out << (markdown ? "\n" : "") << shown(line, markdown, width) << '\n';
-}
-
 ViewPage page_of(const ViewDocument& view, const ViewSection& section, std::size_t width) {
   if (section.page) return section.page(width);
   TextTable table = table_of(view.columns, section.rows);
@@ -101,7 +96,11 @@ struct PageWriter {
   TextStyle style;
   std::vector<std::string> left_out;
 
-  void write(const Lines& lines) const { write_lines(out, lines, markdown, style.width); }
+  /// A line or a paragraph each.
+  void write(const Lines& lines) const {
+    for (const std::string& line : lines)
+      out << (markdown ? "\n" : "") << shown(line, markdown, style.width) << '\n';
+  }
 
   void write(const Verbatim& text) const {
     if (markdown) out << "```\n";

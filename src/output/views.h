@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "output/applied_portfolio.h"
 #include "output/portfolio.h"
 #include "output/report/survey.h"
 #include "output/view.h"

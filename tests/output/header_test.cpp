@@ -1,6 +1,5 @@
 // The C++ header of the best configurations, as a compiler takes it.
 
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
