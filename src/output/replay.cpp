@@ -23,61 +23,51 @@ using Json = nlohmann::ordered_json;
 /// The version of the document.
 constexpr int kReplayFormat = 1;
 
-std::string problem_text(const ReplayedProblem& problem) {
-  std::string text = printable(problem.problem) + ": ";
-  if (problem.curve.empty()) return text + "nothing that ran was found";
-  const ReplayStep& best = problem.curve.back();
-  text += fmt::format("found {} us", three_digits(best.best_us));
-  if (const auto percent = percent_of_best(problem)) {
-    text += fmt::format(", {}% of the best recorded ({} us)", three_digits(*percent),
-                        three_digits(*problem.best_recorded_us));
-  }
-  return text + fmt::format(", after {} and {} simulated", counted(best.evaluation, "evaluation"),
-                            human_seconds(best.simulated_s));
+/// How near a time comes to the best: 100 is the same time. None without both.
+std::optional<double> percent(const std::optional<double>& best_us, const std::optional<double>& found_us) {
+  if (!best_us || !found_us) return std::nullopt;
+  return 100 * *best_us / *found_us;
 }
 
-Json step_json(const ReplayStep& step, const ReplayedProblem& problem) {
-  Json json{{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}};
-  json["percent_of_best"] =
-      problem.best_recorded_us ? Json(100 * *problem.best_recorded_us / step.best_us) : Json();
-  json["template"] = step.template_name;
-  json["parameters"] = json_of(step.parameters, CellType::json);
-  return json;
+Json step_json(const ReplayStep& step) {
+  return {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}};
 }
 
 void add_found(Json& json, const ReplayedProblem& problem) {
-  const bool found = !problem.curve.empty();
-  json["best_found_us"] = found ? Json(problem.curve.back().best_us) : Json();
-  json["percent_of_best"] = or_null(percent_of_best(problem));
-  json["found_after_evaluations"] = found ? Json(problem.curve.back().evaluation) : Json();
-  json["found_after_simulated_s"] = found ? Json(problem.curve.back().simulated_s) : Json();
+  const ReplayStep* best = problem.curve.empty() ? nullptr : &problem.curve.back();
+  json["best_found_us"] = best != nullptr ? Json(best->best_us) : Json();
+  json["percent_of_best"] =
+      best != nullptr ? or_null(percent(problem.best_recorded_us, best->best_us)) : Json();
+  json["found_after_evaluations"] = best != nullptr ? Json(best->evaluation) : Json();
+  json["found_after_simulated_s"] = best != nullptr ? Json(best->simulated_s) : Json();
   json["evaluations"] = problem.evaluations;
 }
 
 Json problem_json(const ReplayedProblem& problem) {
   Json json{{"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}};
   json["best_recorded_us"] = or_null(problem.best_recorded_us);
-  add_found(json, problem);
-  json["not_recorded"] = problem.not_recorded;
-  json["simulated_s"] = problem.simulated_s;
-  json["curve"] = Json::array();
-  for (const ReplayStep& step : problem.curve) json["curve"].push_back(step_json(step, problem));
   return json;
 }
 
 }  // namespace
 
-std::optional<double> percent_of_best(const ReplayedProblem& problem) {
-  if (problem.curve.empty() || !problem.best_recorded_us) return std::nullopt;
-  return 100 * *problem.best_recorded_us / problem.curve.back().best_us;
-}
-
 std::string replay_text(const Replay& replay) {
   std::string text;
   for (const ReplayedProblem& problem : replay.problems) {
-    text += problem_text(problem) + fmt::format("; {} in all, {} simulated",
-                                                counted(problem.evaluations, "evaluation"),
-                                                human_seconds(problem.simulated_s));
+    text += printable(problem.problem) + ": ";
+    if (problem.curve.empty()) {
+      text += "nothing that ran was found";
+    } else {
+      const ReplayStep& best = problem.curve.back();
+      text += fmt::format("found {} us", three_digits(best.best_us));
+      if (const auto share = percent(problem.best_recorded_us, best.best_us))
+        text += fmt::format(", {}% of the best recorded ({} us)", three_digits(*share),
+                            three_digits(*problem.best_recorded_us));
+      text += fmt::format(", after {} and {} simulated", counted(best.evaluation, "evaluation"),
+                          human_seconds(best.simulated_s));
+    }
+    text += fmt::format("; {} in all, {} simulated", counted(problem.evaluations, "evaluation"),
+                        human_seconds(problem.simulated_s));
     if (problem.not_recorded > 0) text += fmt::format(", {} not recorded", problem.not_recorded);
     text += "\n";
   }
@@ -97,7 +87,19 @@ Json to_json(const Replay& replay) {
   json["simulated_s"] = replay.simulated_s();
   json["notes"] = replay.notes;
   json["problems"] = Json::array();
-  for (const ReplayedProblem& problem : replay.problems) json["problems"].push_back(problem_json(problem));
+  for (const ReplayedProblem& problem : replay.problems) {
+    Json& entry = json["problems"].emplace_back(problem_json(problem));
+    add_found(entry, problem);
+    entry["not_recorded"] = problem.not_recorded;
+    entry["simulated_s"] = problem.simulated_s;
+    entry["curve"] = Json::array();
+    for (const ReplayStep& step : problem.curve) {
+      Json& json_step = entry["curve"].emplace_back(step_json(step));
+      json_step["percent_of_best"] = or_null(percent(problem.best_recorded_us, step.best_us));
+      json_step["template"] = step.template_name;
+      json_step["parameters"] = json_of(step.parameters, CellType::json);
+    }
+  }
   return json;
 }
 
@@ -115,32 +117,17 @@ std::optional<double> quantile_of_runs(const std::vector<double>& sorted, double
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-double best_after(const ReplayedProblem& problem, std::uint64_t evaluations) {
-  const auto after = std::find_if(problem.curve.begin(), problem.curve.end(),
-                                  [&](const ReplayStep& step) { return step.evaluation > evaluations; });
-  if (after == problem.curve.begin()) return kNothing;
-  return std::prev(after)->best_us;
-}
-
 ReplayQuartiles quartiles_after(const std::vector<Replay>& runs, std::size_t problem,
                                 std::uint64_t evaluation) {
   std::vector<double> best_us;
-  best_us.reserve(runs.size());
-  for (const Replay& run : runs) best_us.push_back(best_after(run.problems[problem], evaluation));
+  for (const Replay& run : runs) {
+    best_us.push_back(kNothing);
+    for (const ReplayStep& step : run.problems[problem].curve)
+      if (step.evaluation <= evaluation) best_us.back() = step.best_us;
+  }
   std::sort(best_us.begin(), best_us.end());
   return {evaluation, quantile_of_runs(best_us, 0.25), quantile_of_runs(best_us, 0.5),
           quantile_of_runs(best_us, 0.75)};
-}
-
-std::uint64_t most_evaluations(const std::vector<Replay>& runs, std::size_t problem) {
-  std::uint64_t most = 0;
-  for (const Replay& run : runs) most = std::max(most, run.problems[problem].evaluations);
-  return most;
-}
-
-std::optional<double> percent(const std::optional<double>& best_us, const std::optional<double>& found_us) {
-  if (!best_us || !found_us) return std::nullopt;
-  return 100 * *best_us / *found_us;
 }
 
 std::string text_of(const std::optional<double>& number) { return number ? three_digits(*number) : "-"; }
@@ -150,7 +137,8 @@ TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
   for (const char* header :
        {"evaluations", "lower_quartile_us", "median_us", "upper_quartile_us", "percent_of_best"})
     table.add_column(header, Align::right);
-  const std::uint64_t most = most_evaluations(runs, problem);
+  std::uint64_t most = 0;
+  for (const Replay& run : runs) most = std::max(most, run.problems[problem].evaluations);
   std::set<std::uint64_t> shown{most};
   for (std::uint64_t decade = 1; decade < most; decade *= 10) {
     for (const std::uint64_t step : {1, 2, 5}) {
@@ -164,18 +152,6 @@ TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
                    text_of(at.upper_us), text_of(percent(best_us, at.median_us))});
   }
   return table;
-}
-
-Json run_json(const Replay& run, const ReplayedProblem& problem) {
-  Json json{{"seed", run.seed}};
-  add_found(json, problem);
-  json["simulated_s"] = problem.simulated_s;
-  json["curve"] = Json::array();
-  for (const ReplayStep& step : problem.curve) {
-    json["curve"].push_back(
-        {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}});
-  }
-  return json;
 }
 
 }  // namespace
@@ -216,9 +192,7 @@ Json replay_runs_json(const std::vector<Replay>& runs) {
   json["problems"] = Json::array();
   for (std::size_t i = 0; i < runs.front().problems.size(); ++i) {
     const ReplayedProblem& problem = runs.front().problems[i];
-    Json& entry = json["problems"].emplace_back(Json{
-        {"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}});
-    entry["best_recorded_us"] = or_null(problem.best_recorded_us);
+    Json& entry = json["problems"].emplace_back(problem_json(problem));
     entry["quartiles"] = Json::array();
     for (const ReplayQuartiles& at : quartiles_of(runs, i)) {
       entry["quartiles"].push_back(
@@ -229,7 +203,13 @@ Json replay_runs_json(const std::vector<Replay>& runs) {
            {"percent_of_best", or_null(percent(problem.best_recorded_us, at.median_us))}});
     }
     entry["runs"] = Json::array();
-    for (const Replay& run : runs) entry["runs"].push_back(run_json(run, run.problems[i]));
+    for (const Replay& run : runs) {
+      Json& json_run = entry["runs"].emplace_back(Json{{"seed", run.seed}});
+      add_found(json_run, run.problems[i]);
+      json_run["simulated_s"] = run.problems[i].simulated_s;
+      json_run["curve"] = Json::array();
+      for (const ReplayStep& step : run.problems[i].curve) json_run["curve"].push_back(step_json(step));
+    }
   }
   return json;
 }
