@@ -60,9 +60,8 @@ TextTable table_for(std::span<const Target> targets) {
 
 std::vector<std::string> table_row(const InspectedConfiguration& row, std::span<const InspectedOnGpu> gpus) {
   std::vector<std::string> cells{row.label(), to_text(row.parameters)};
-  for (const InspectedOnGpu& gpu : gpus) {
+  for (const InspectedOnGpu& gpu : gpus)
     for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
-  }
   return cells;
 }
 
@@ -234,9 +233,8 @@ void write_resources(std::ostream& out, const std::vector<Target>& targets,
   const TextStyle style = stdout_style();
   TextTable side_by_side = table_for(targets);
   std::vector<TextTable> each;
-  if (style.width != kAnyWidth && targets.size() > 1) {
+  if (style.width != kAnyWidth && targets.size() > 1)
     for (const Target& target : targets) each.push_back(table_for(std::span(&target, 1)));
-  }
   inspect([&](const InspectedConfiguration& row) {
     side_by_side.add_row(table_row(row, row.gpus));
     for (std::size_t i = 0; i < each.size(); ++i)

@@ -389,9 +389,8 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
                       Where{spec.file.string(), ""}, "Raise --budget, or narrow the space.");
   std::string list = fmt::format("See why: tiletune rank --db {} --sweep {}",
                                  shell_quoted(database.file().string()), summary.sweep_id);
-  for (const auto& [outcome, count] : database.outcome_counts(filter)) {
+  for (const auto& [outcome, count] : database.outcome_counts(filter))
     if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
-  }
   std::string why;
   if (!failures.empty())
     why = printable(fmt::format("; {}{}: {}", failures.size() > 1 ? "most of them: " : "",

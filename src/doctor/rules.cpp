@@ -358,9 +358,8 @@ constexpr std::array<Rule<GpuReadings>, 11> kGpuRules{{
 
 template <typename Rules, typename Facts>
 void apply(const Rules& rules, const Facts& facts, std::vector<DoctorFinding>& findings) {
-  for (const auto& [check, say] : rules) {
+  for (const auto& [check, say] : rules)
     if (const MaybeSaid said = say(facts)) findings.emplace_back(*said).check = check;
-  }
 }
 
 template <typename Condition>

@@ -141,9 +141,8 @@ TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
   for (const Replay& run : runs) most = std::max(most, run.problems[problem].evaluations);
   std::set<std::uint64_t> shown{most};
   for (std::uint64_t decade = 1; decade < most; decade *= 10) {
-    for (const std::uint64_t step : {1, 2, 5}) {
+    for (const std::uint64_t step : {1, 2, 5})
       if (step * decade < most) shown.insert(step * decade);
-    }
   }
   const auto& best_us = runs.front().problems[problem].best_recorded_us;
   for (const std::uint64_t evaluation : shown) {
@@ -158,9 +157,8 @@ TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
 
 std::vector<ReplayQuartiles> quartiles_of(const std::vector<Replay>& runs, std::size_t problem) {
   std::set<std::uint64_t> changes;
-  for (const Replay& run : runs) {
+  for (const Replay& run : runs)
     for (const ReplayStep& step : run.problems[problem].curve) changes.insert(step.evaluation);
-  }
   std::vector<ReplayQuartiles> quartiles;
   for (const std::uint64_t evaluation : changes) {
     const ReplayQuartiles at = quartiles_after(runs, problem, evaluation);

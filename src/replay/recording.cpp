@@ -154,9 +154,8 @@ const Recording::Entry* Recording::find(const std::string& place, const std::str
 std::vector<std::int64_t> Recording::baselines(const Trial& like) const {
   std::vector<std::int64_t> ids;
   const Place* where = place(conditions_text(like));
-  for (const Entry& entry : baselines_) {
+  for (const Entry& entry : baselines_)
     if (where != nullptr && entry.place == where->number) ids.push_back(entry.id);
-  }
   return ids;
 }
 
@@ -165,9 +164,8 @@ std::optional<double> Recording::fastest_us(
   const Place* where = place(place_key);
   if (where == nullptr) return std::nullopt;
   std::vector<const Entry*> timed;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries_)
     if (entry.place == where->number && entry.time_us > 0) timed.push_back(&entry);
-  }
   std::sort(timed.begin(), timed.end(), [](const Entry* a, const Entry* b) {
     return std::tie(a->time_us, a->id) < std::tie(b->time_us, b->id);
   });
@@ -178,9 +176,8 @@ std::optional<double> Recording::fastest_us(
 
 std::string Recording::places_text() const {
   std::vector<std::string> texts;
-  for (const auto& [key, place] : places_) {
+  for (const auto& [key, place] : places_)
     if (!place.text.empty()) texts.push_back(place.text);
-  }
   std::sort(texts.begin(), texts.end());
   constexpr std::size_t kMost = 5;
   const std::size_t more = texts.size() > kMost ? texts.size() - kMost : 0;
