@@ -3,7 +3,6 @@
 
 #include "search/random_source.h"
 #include "space/example_spaces.h"
-#include "space/expression.h"
 #include "space/space.h"
 
 namespace tiletune {

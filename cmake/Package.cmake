@@ -1,4 +1,4 @@
-# `cmake --install` and cpack: the executable, and the data that it finds from there (src/base/paths.cpp), wherever both are
+# `cmake --install` and cpack: the executable, and the data that it finds from there (src/base/file.cpp), wherever both are
 # moved to. CUDA's libraries are opened at run time, so that no package of NVIDIA's is named.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 install(TARGETS tiletune RUNTIME DESTINATION bin)

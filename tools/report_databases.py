@@ -130,7 +130,7 @@ def make_of_source(folder, source):
                   for row in kernels_of(connection)[:1] for outcome in outcomes() if outcome != "screened_out"]
         insert(connection, failed)
         connection.execute("UPDATE trial SET source = ?, ci_low_us = NULL, ci_high_us = NULL, timed_in = '', cache = '', "
-                           "noise_floor_percent = NULL, relative_error = NULL, probability_near_best = NULL", [source])
+                           "noise_floor_percent = NULL, relative_error = NULL, figures = NULL", [source])
         if source == "predicted":
             connection.execute("UPDATE trial SET predicted_us = median_us, median_us = NULL")
     return database

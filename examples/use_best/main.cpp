@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "compile/pool.h"
-#include "gpu/cublas.h"
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
 #include "measure/measure_kernel.h"
@@ -82,9 +81,12 @@ void run(const std::string& file, const std::string& problem) {
   // timed, checked again.
   DeviceKernels kernels(gpu);
   Timer timer(gpu, kernels, [] {});
-  Blas blas(gpu);
-  ProblemBuffers buffers(gpu, kernels, &blas, prepare_request(spec, task, {}));
-  const Baselines cublas = measure_baselines(gpu, buffers, timer, blas, nullptr);
+  PrepareRequest request = prepare_request(spec, task, {});
+  request.baseline = Baseline::cublas;
+  Libraries libraries;
+  libraries.open(request, gpu, nullptr);
+  ProblemBuffers buffers(gpu, kernels, libraries.reference_of(request), request, nullptr);
+  const Baselines cublas = measure_baselines(gpu, buffers, timer, libraries);
   const Measured measured = measure_kernel(gpu, buffers, timer, Nvml(device.uuid),
                                            measure_request(task, instance, *compiled.binary));
   if (measured.outcome != Outcome::ok || !measured.timing || !measured.accuracy)
@@ -96,9 +98,10 @@ void run(const std::string& file, const std::string& problem) {
   fmt::print("{} on {}: {} us, recorded {} us ({:+.2f}%), relative error {:.2g} (bound {:.2g})\n", kernel,
              device.name, three_digits(now_us), three_digits(recorded_us), 100 * (now_us / recorded_us - 1),
              measured.accuracy->relative_error, measured.accuracy->error_bound.value_or(0));
-  for (const MeasuredBaseline& library : cublas.measured)
-    fmt::print("{}: {} us, relative error {:.2g}\n", library.library, three_digits(library.timing.median_us),
-               library.relative_error);
+  for (const Measured& library : cublas.measured)
+    fmt::print("{}: {} us, relative error {:.2g}\n", library.library->library,
+               three_digits(library.timing->median_us),
+               library.accuracy ? library.accuracy->relative_error : 0);
 }
 
 constexpr const char* kUsage =

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "gpu/ipc.h"
+#include "gpu/stream.h"
 
 /// What every process tells all others.
 struct Message {

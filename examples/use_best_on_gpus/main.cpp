@@ -146,9 +146,9 @@ class Member {
     fill_inputs();
     open_others();
     module_ = std::make_shared<const Module>(request.cubin);
-    kernels_ = kernels_of(module_, request.calls);
-    for (const KernelCall& call : request.calls)
-      arguments_.emplace_back(call.arguments, own_, PeerArguments{exchange.rank(), &lists_});
+    kernels_ = kernels_of(module_, request.launches);
+    for (const KernelLaunch& launch : request.launches)
+      arguments_.emplace_back(launch.arguments, own_, PeerArguments{exchange.rank(), &lists_});
   }
 
   /// All steps. No GPU begins before all have ended what they did before.
@@ -158,9 +158,9 @@ class Member {
     bool is_forked = false;
     for (const GpuStep& step : steps_of(request_)) {
       if (step.kind == StepKind::kernel) {
-        const auto call = static_cast<std::size_t>(step.launch);
-        gpu_.launch(kernels_[call], request_.calls[call].shape, arguments_[call].pointers(),
-                    request_.calls[call].programmatic);
+        const auto number = static_cast<std::size_t>(step.launch);
+        const KernelLaunch& launch = request_.launches[number];
+        gpu_.launch(kernels_[number], launch, arguments_[number].pointers(), launch.programmatic);
       } else if (step.kind == StepKind::barrier) {
         gpu_.synchronize();
         exchange_.meet();

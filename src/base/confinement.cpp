@@ -81,13 +81,9 @@ Ruleset all_that_is_known(int version) {
   throw std::runtime_error(fmt::format("cannot be confined: {}: {}", what, std::strerror(errno)));
 }
 
-bool is_folder(int descriptor) {
-  struct stat status {};
-  return ::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 void allow(const Descriptor& ruleset, int descriptor, std::uint64_t rights) {
-  if (!is_folder(descriptor)) rights &= ~kReadFolder;
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISDIR(status.st_mode)) rights &= ~kReadFolder;
   landlock_path_beneath_attr rule{};
   rule.allowed_access = rights;
   rule.parent_fd = descriptor;
@@ -177,17 +173,10 @@ constexpr std::uint32_t low_half(int argument) {
 
 sock_filter load(std::uint32_t place) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place); }
 sock_filter answer(std::uint32_t what) { return BPF_STMT(BPF_RET | BPF_K, what); }
-sock_filter skip_unless_equal(std::uint32_t value, std::uint8_t count) {
-  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count);
-}
-sock_filter jump_if_equal(std::uint32_t value, std::uint8_t count) {
-  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, count, 0);
-}
-sock_filter jump_if_any_bit(std::uint32_t bits, std::uint8_t count) {
-  return BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, count, 0);
-}
-sock_filter skip_below(std::uint32_t value, std::uint8_t count) {
-  return BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, 0, count);
+/// Skips so many where the test of what was loaded holds, and so many where it does not.
+sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t if_true, std::size_t if_false) {
+  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value,
+                  static_cast<std::uint8_t>(if_true), static_cast<std::uint8_t>(if_false));
 }
 
 constexpr std::uint32_t refusal(int error) {
@@ -199,37 +188,29 @@ class SystemCallFilter {
  public:
   SystemCallFilter() {
     // What another architecture's calls are called here is not known.
-    add({load(at(offsetof(seccomp_data, arch))), jump_if_equal(kArchitecture, 1),
+    add({load(at(offsetof(seccomp_data, arch))), jump(BPF_JEQ, kArchitecture, 1, 0),
          answer(SECCOMP_RET_KILL_PROCESS), load_call()});
 #if defined(__x86_64__)
     constexpr std::uint32_t kX32 = 0x40000000;
-    add({skip_below(kX32, 1), answer(refusal(ENOSYS))});
+    add({jump(BPF_JGE, kX32, 0, 1), answer(refusal(ENOSYS))});
 #endif
   }
 
-  void refuse(long call, int error) {
-    add({skip_unless_equal(static_cast<std::uint32_t>(call), 1), answer(refusal(error))});
-  }
+  void refuse(long call, int error) { add({is_call(call, 1), answer(refusal(error))}); }
 
   void refuse_without_bit(long call, int argument, std::uint32_t bit) {
-    add({skip_unless_equal(static_cast<std::uint32_t>(call), 4), load(low_half(argument)),
-         jump_if_any_bit(bit, 1), answer(refusal(EPERM)), load_call()});
+    add({is_call(call, 4), load(low_half(argument)), jump(BPF_JSET, bit, 1, 0), answer(refusal(EPERM)),
+         load_call()});
   }
 
   /// Where the argument has one of the values.
   void refuse_where(long call, int argument, std::initializer_list<std::uint32_t> values) {
-    begin(call, argument, values.size() + 4);
-    auto left = static_cast<std::uint8_t>(values.size());
-    for (const std::uint32_t value : values) filter_.push_back(jump_if_equal(value, left--));
-    add({BPF_STMT(BPF_JMP | BPF_JA, 1), answer(refusal(EPERM)), load_call()});
+    look_up(call, argument, values, {BPF_STMT(BPF_JMP | BPF_JA, 1), answer(refusal(EPERM)), load_call()});
   }
 
   /// Where it has none of them.
   void refuse_unless(long call, int argument, std::initializer_list<std::uint32_t> values) {
-    begin(call, argument, values.size() + 3);
-    auto left = static_cast<std::uint8_t>(values.size());
-    for (const std::uint32_t value : values) filter_.push_back(jump_if_equal(value, left--));
-    add({answer(refusal(EPERM)), load_call()});
+    look_up(call, argument, values, {answer(refusal(EPERM)), load_call()});
   }
 
   std::vector<sock_filter> allowing_the_rest() && {
@@ -240,9 +221,17 @@ class SystemCallFilter {
  private:
   static sock_filter load_call() { return load(at(offsetof(seccomp_data, nr))); }
   void add(std::initializer_list<sock_filter> part) { filter_.insert(filter_.end(), part); }
-  void begin(long call, int argument, std::size_t count) {
-    add({skip_unless_equal(static_cast<std::uint32_t>(call), static_cast<std::uint8_t>(count)),
-         load(low_half(argument))});
+  /// Skips so many where it is another call.
+  static sock_filter is_call(long call, std::size_t count) {
+    return jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, count);
+  }
+  /// `otherwise` follows where the argument has none of the values; with one of them its first is skipped.
+  void look_up(long call, int argument, std::initializer_list<std::uint32_t> values,
+               std::initializer_list<sock_filter> otherwise) {
+    std::size_t left = values.size();
+    add({is_call(call, 1 + left + otherwise.size()), load(low_half(argument))});
+    for (const std::uint32_t value : values) filter_.push_back(jump(BPF_JEQ, value, left--, 0));
+    add(otherwise);
   }
 
   std::vector<sock_filter> filter_;
@@ -309,6 +298,17 @@ void drop_capabilities(const Confinement& reach) {
 }
 
 }  // namespace
+
+void Places::add(const std::filesystem::path& path) {
+  Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (place.is_open()) add(std::move(place));
+}
+
+std::vector<int> Places::numbers() const {
+  std::vector<int> numbers;
+  for (const Descriptor& place : places_) numbers.push_back(place.number());
+  return numbers;
+}
 
 std::string why_system_cannot_confine() {
   std::uint32_t refusing = SECCOMP_RET_ERRNO;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "base/descriptor.h"
 
 namespace tiletune {
 
@@ -15,6 +18,18 @@ struct Confinement {
   /// It may become another program that lies in a readable folder; that is confined as it is, makes no files
   /// in memory, and ends with its parent. Root keeps no capability at all.
   bool becomes_a_program = false;
+};
+
+/// Places on disk, open to be named in a Confinement.
+class Places {
+ public:
+  /// Where nothing lies there, nothing is reached.
+  void add(const std::filesystem::path& path);
+  void add(Descriptor place) { places_.push_back(std::move(place)); }
+  std::vector<int> numbers() const;
+
+ private:
+  std::vector<Descriptor> places_;
 };
 
 /// Why this system confines no process; empty where it can. That needs Landlock (Linux 5.13) and seccomp.

@@ -6,15 +6,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ext/stdio_filebuf.h>
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -245,6 +250,144 @@ void write_private_file_atomically(const fs::path& path, std::string_view conten
 
 void remove_unfinished_file() {
   if (const char* const name = unfinished) ::unlink(name);
+}
+
+namespace {
+
+constexpr int kDeepestNesting = 200;
+/// Each key is compared with all others of its object; more than this are taken for a mistake.
+constexpr std::size_t kMostKeys = 10000;
+
+/// "line 3, column 14" of a byte offset; columns count bytes.
+std::string line_and_column(std::string_view text, std::size_t offset) {
+  offset = std::min(offset, text.size());
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_start = before.rfind('\n');
+  const std::size_t column = line_start == std::string_view::npos ? offset + 1 : offset - line_start;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+/// Watches a parse for what the library lets pass: repeated keys (it keeps the last) and endless nesting.
+class Watcher {
+ public:
+  explicit Watcher(std::string file_name) : file_name_(std::move(file_name)) {}
+
+  bool operator()(int depth, nlohmann::ordered_json::parse_event_t event,
+                  const nlohmann::ordered_json& parsed) {
+    using Event = nlohmann::ordered_json::parse_event_t;
+    if (depth > kDeepestNesting) {
+      throw UserError(fmt::format("lists and objects are nested more than {} deep", kDeepestNesting),
+                      Where{file_name_, ""}, "Flatten the file.");
+    }
+    if (event == Event::object_start) {
+      keys_.emplace_back();
+    } else if (event == Event::object_end) {
+      keys_.pop_back();
+    } else if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) {
+        throw UserError(fmt::format("the key '{}' appears twice in one object", key), Where{file_name_, ""},
+                        "Remove one of the two.");
+      }
+      if (keys_.back().size() > kMostKeys) {
+        throw UserError(fmt::format("an object has more than {} keys", kMostKeys), Where{file_name_, ""},
+                        "Remove what does not belong there.");
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::string file_name_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace
+
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name) {
+  Watcher watcher(file_name);
+  try {
+    constexpr bool kThrows = true;
+    constexpr bool kWithComments = true;
+    return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher), kThrows, kWithComments);
+  } catch (const nlohmann::json::parse_error& error) {
+    const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
+    // The library's text has a prefix: "[json.exception...] parse error at line 1, column 2: ".
+    const std::string what = error.what();
+    const std::size_t column = what.find("column ");
+    const std::size_t colon = column == std::string::npos ? column : what.find(": ", column);
+    throw UserError("not valid JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
+                    Where{file_name, line_and_column(text, offset)},
+                    "Correct the syntax there or just before it.");
+  } catch (const nlohmann::json::out_of_range& error) {
+    throw UserError(std::string("a number is out of range: ") + error.what(), Where{file_name, ""},
+                    "Use numbers that fit 64 bits.");
+  }
+}
+
+nlohmann::ordered_json read_json(const std::filesystem::path& path) {
+  return parse_json(read_file(path, kLargestJson), path.string());
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+fs::path executable_path() {
+  std::error_code error;
+  fs::path path = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw UserError("cannot find the running executable through /proc/self/exe", "Mount /proc.");
+  return path;
+}
+
+fs::path home_folder() {
+  if (const char* home = std::getenv("TILETUNE_HOME"); home != nullptr && *home != '\0') {
+    if (!fs::is_directory(fs::path(home) / "kernel_templates")) {
+      throw UserError(
+          "TILETUNE_HOME has no folder kernel_templates/", Where{home, ""},
+          "Set TILETUNE_HOME to a checkout of tiletune or to share/tiletune of an installed one, or "
+          "unset it.");
+    }
+    return home;
+  }
+  const auto is_home = [](const fs::path& folder) {
+    return fs::is_directory(folder / "kernel_templates") && fs::is_directory(folder / "configs");
+  };
+  const fs::path own_folder = executable_path().parent_path();
+  if (fs::path installed = own_folder.parent_path() / "share" / "tiletune"; is_home(installed))
+    return installed;
+  for (fs::path folder = own_folder;; folder = folder.parent_path()) {
+    if (is_home(folder)) return folder;
+    if (folder == folder.parent_path()) break;
+  }
+  throw UserError(
+      "found no folder with kernel_templates/ and configs/: neither share/tiletune/ beside the executable's "
+      "folder, nor one above the executable",
+      Where{executable_path().string(), ""},
+      "Install tiletune again, or set TILETUNE_HOME to a checkout of tiletune.");
+}
+
+fs::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return fs::path(cache) / "tiletune";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".cache" / "tiletune";
+  }
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error) {
+    throw UserError(
+        "there is no folder for compiled kernels: neither XDG_CACHE_HOME nor HOME is set, and TMPDIR is "
+        "not a folder",
+        "Set XDG_CACHE_HOME to a folder of your own that can be written.");
+  }
+  fs::path last_resort = temporary / ("tiletune-" + std::to_string(::geteuid()));
+  const std::string distrust = folder_distrust(last_resort, Links::refuse);
+  if (distrust.empty()) return last_resort;
+  throw UserError(distrust, Where{last_resort.string(), ""},
+                  "Set XDG_CACHE_HOME to a folder of your own that can be written.");
 }
 
 }  // namespace tiletune

@@ -47,11 +47,6 @@ UserError no_openat2(const Where& where) {
 
 constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
-bool is_regular(int descriptor) {
-  struct stat status {};
-  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 bool others_can_write(const struct stat& status) { return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what) {
@@ -124,7 +119,8 @@ std::optional<Folder> Folder::folder(const fs::path& name) const {
 Descriptor Folder::open(const fs::path& name) const {
   const Descriptor place(find_place(descriptor(), name.c_str(), 0, kBeneath));
   if (!place.is_open()) return Descriptor();
-  if (!is_regular(place.number())) {
+  struct stat status {};
+  if (::fstat(place.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
     errno = EINVAL;
     return Descriptor();
   }

@@ -19,10 +19,7 @@ struct Hasher::State {
 };
 
 // XXH3's state is declared with 64-byte alignment, which aligned new provides.
-Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh); }
-Hasher::~Hasher() = default;
-Hasher::Hasher(Hasher&&) noexcept = default;
-Hasher& Hasher::operator=(Hasher&&) noexcept = default;
+Hasher::Hasher() : state_(std::make_shared<State>()) { XXH3_128bits_reset(&state_->xxh); }
 
 Hasher& Hasher::add(std::string_view field) {
   const std::uint64_t length = field.size();

@@ -16,9 +16,8 @@ namespace tiletune {
 class Hasher {
  public:
   Hasher();
-  ~Hasher();
-  Hasher(Hasher&&) noexcept;
-  Hasher& operator=(Hasher&&) noexcept;
+  Hasher(Hasher&&) noexcept = default;
+  Hasher& operator=(Hasher&&) noexcept = default;
 
   Hasher& add(std::string_view field);
   Hasher& add(std::int64_t field);
@@ -27,7 +26,7 @@ class Hasher {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  ///< of no other
 };
 
 /// As hex(), of what a file holds. Throws UserError when it cannot be read.

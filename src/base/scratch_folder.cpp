@@ -55,12 +55,6 @@ Descriptor make_mark(const fs::path& folder) {
   return Descriptor();
 }
 
-bool is_of_this_machine(const Descriptor& mark) {
-  std::array<char, 256> content{};
-  const ssize_t length = ::read(mark.number(), content.data(), content.size());
-  return length >= 0 && std::string_view(content.data(), static_cast<std::size_t>(length)) == host_name();
-}
-
 /// The mark goes last, so that whoever is killed here leaves a folder that is still marked.
 void remove_marked(const fs::path& path, const Descriptor& folder) {
   std::error_code error;
@@ -78,13 +72,11 @@ void remove_if_abandoned(const fs::path& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.is_open() || !is_private_folder(folder)) return;
   const Descriptor mark(::openat(folder.number(), kMark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (mark.is_open() && is_private_file(mark) && lock(mark) && is_of_this_machine(mark))
+  if (!mark.is_open() || !is_private_file(mark) || !lock(mark)) return;
+  std::array<char, 256> machine{};
+  const ssize_t length = ::read(mark.number(), machine.data(), machine.size());
+  if (length >= 0 && std::string_view(machine.data(), static_cast<std::size_t>(length)) == host_name())
     remove_marked(path, folder);
-}
-
-bool has_our_name(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kWildcards.size();
 }
 
 void remove_abandoned(const fs::path& parent) {
@@ -92,7 +84,9 @@ void remove_abandoned(const fs::path& parent) {
   std::vector<fs::path> found;
   for (auto entry = fs::directory_iterator(parent, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
-    if (has_our_name(entry->path())) found.push_back(entry->path());
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + kWildcards.size())
+      found.push_back(entry->path());
   }
   std::for_each(found.begin(), found.end(), remove_if_abandoned);
 }

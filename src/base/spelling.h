@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -18,6 +19,15 @@ struct Named {
 /// list of these names. Specialised beside the enumeration.
 template <typename Enum>
 inline constexpr std::array<Named<Enum>, 0> kSpellings{};
+
+/// Those of a table with a row for each value.
+template <typename Enum, typename Row, std::size_t kCount>
+constexpr std::array<Named<Enum>, kCount> spellings_of(const std::array<Row, kCount>& table, Enum Row::*value,
+                                                       std::string_view Row::*name) {
+  std::array<Named<Enum>, kCount> spellings{};
+  for (std::size_t i = 0; i < kCount; ++i) spellings[i] = {table[i].*value, table[i].*name};
+  return spellings;
+}
 
 template <typename Enum>
 concept Spelled = !kSpellings<Enum>.empty();

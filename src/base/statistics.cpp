@@ -25,24 +25,6 @@ std::size_t interval_rank(std::size_t n) {
   return std::max<std::size_t>(rank, 1);
 }
 
-void add_clocks(Timing& timing) {
-  if (timing.clocks_mhz.empty()) return;
-  timing.sm_clock_mhz = median(timing.clocks_mhz);
-  std::vector<double> cycles;
-  for (std::size_t i = 0; i < timing.times_us.size(); ++i)
-    cycles.push_back(timing.times_us[i] * timing.clocks_mhz[i]);
-  timing.median_cycles = median(std::move(cycles));
-}
-
-void add_gpu_medians(Timing& timing) {
-  if (timing.gpu_times_us.empty()) return;
-  for (std::size_t gpu = 0; gpu < timing.gpu_times_us.front().size(); ++gpu) {
-    std::vector<double> times;
-    for (const std::vector<double>& sample : timing.gpu_times_us) times.push_back(sample[gpu]);
-    timing.gpu_medians_us.push_back(median(std::move(times)));
-  }
-}
-
 }  // namespace
 
 void Timing::complete() { *this = summarise(std::move(*this)); }
@@ -67,25 +49,27 @@ Timing summarise(Samples samples) {
   double squares = 0;
   for (const double sample : sorted) squares += (sample - timing.mean_us) * (sample - timing.mean_us);
   timing.stddev_us = n > 1 ? std::sqrt(squares / static_cast<double>(n - 1)) : 0;
-  add_clocks(timing);
-  add_gpu_medians(timing);
+  if (!timing.clocks_mhz.empty()) {
+    timing.sm_clock_mhz = median(timing.clocks_mhz);
+    std::vector<double> cycles;
+    for (std::size_t i = 0; i < n; ++i) cycles.push_back(timing.times_us[i] * timing.clocks_mhz[i]);
+    timing.median_cycles = median(std::move(cycles));
+  }
+  const std::size_t gpus = timing.gpu_times_us.empty() ? 0 : timing.gpu_times_us.front().size();
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+    std::vector<double> times;
+    for (const std::vector<double>& sample : timing.gpu_times_us) times.push_back(sample[gpu]);
+    timing.gpu_medians_us.push_back(median(std::move(times)));
+  }
   return timing;
 }
 
 namespace {
 
-using Places = std::vector<std::uint32_t>;
-
-/// Places of the values, that of the smallest first.
-Places ascending(std::span<const double> values) {
-  Places places(values.size());
-  std::iota(places.begin(), places.end(), 0U);
-  std::stable_sort(places.begin(), places.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-  return places;
-}
-
 std::vector<double> shared_ranks(std::span<const double> values) {
-  const Places places = ascending(values);
+  std::vector<std::uint32_t> places(values.size());  // of the values, that of the smallest first
+  std::iota(places.begin(), places.end(), 0U);
+  std::ranges::stable_sort(places, {}, [&](std::uint32_t place) { return values[place]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0; first < places.size();) {
     std::size_t last = first;

@@ -36,6 +36,14 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// "1.5 GiB" as the number and the unit behind it; none where it does not begin with a number.
+std::optional<std::pair<double, std::string_view>> number_and_unit(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return std::pair(value, trim(text.substr(static_cast<std::size_t>(end - text.data()))));
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known) {
@@ -170,22 +178,17 @@ std::string human_bytes(std::uint64_t bytes) {
 
 std::optional<std::uint64_t> bytes_from_text(std::string_view text) {
   static constexpr std::array<std::string_view, 4> kUnits{"KiB", "MiB", "GiB", "TiB"};
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view rest = trim(text.substr(static_cast<std::size_t>(end - text.data())));
-  const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
-  if (error != std::errc() || unit == kUnits.end()) return std::nullopt;
-  const double bytes = std::ldexp(value, 10 * static_cast<int>(unit - kUnits.begin() + 1));
+  const auto number = number_and_unit(text);
+  const auto unit = std::ranges::find(kUnits, number ? number->second : "");
+  if (unit == kUnits.end()) return std::nullopt;
+  const double bytes = std::ldexp(number->first, 10 * static_cast<int>(unit - kUnits.begin() + 1));
   if (!(bytes >= 1) || bytes >= 0x1p50) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }
 
 std::optional<double> seconds_from_text(std::string_view text) {
   constexpr double kYear = 366 * 24 * 3600.0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view unit = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+  const auto [value, unit] = number_and_unit(text).value_or(std::pair(0.0, std::string_view()));
   const double seconds = value * (unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0);
   if (!(seconds > 0) || seconds > kYear) return std::nullopt;
   return seconds;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace tiletune {
@@ -31,6 +33,14 @@ struct Replacement {
 std::string replaced(std::string_view text, std::span<const Replacement> replacements);
 
 std::string_view trim(std::string_view text);
+/// The number that the text is, as std::from_chars() reads it; none where it is not one from end to end.
+template <typename Number>
+std::optional<Number> parsed_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);
 

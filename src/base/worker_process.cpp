@@ -155,31 +155,17 @@ std::vector<pid_t>& stragglers() {
   return pids;
 }
 
-void reap_stragglers() {
-  std::erase_if(stragglers(), [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
-bool wait_until_writable(int fd, std::chrono::milliseconds patience) {
-  pollfd descriptor{fd, POLLOUT, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&descriptor, 1, static_cast<int>(patience.count()));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
-}
-
 /// False when the other end is gone, or has read nothing for as long as `patience` although the channel is
 /// full.
 bool send_all(int fd, std::string_view bytes, std::chrono::milliseconds patience) {
+  pollfd writable{fd, POLLOUT, 0};
   while (!bytes.empty()) {
-    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0) {
+    const ssize_t n = TEMP_FAILURE_RETRY(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    if (n >= 0)
       bytes.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_until_writable(fd, patience)) return false;
-    } else if (errno != EINTR) {
+    else if ((errno != EAGAIN && errno != EWOULDBLOCK) ||
+             TEMP_FAILURE_RETRY(::poll(&writable, 1, static_cast<int>(patience.count()))) <= 0)
       return false;
-    }
   }
   return true;
 }
@@ -187,10 +173,7 @@ bool send_all(int fd, std::string_view bytes, std::chrono::milliseconds patience
 /// Feeds the reader with what one read gives. False at end of file or on a broken channel.
 bool read_some(int fd, FrameReader& reader, int flags) {
   std::string chunk(kReadChunk, '\0');
-  ssize_t n = 0;
-  do {
-    n = ::recv(fd, chunk.data(), chunk.size(), flags);
-  } while (n < 0 && errno == EINTR);
+  const ssize_t n = TEMP_FAILURE_RETRY(::recv(fd, chunk.data(), chunk.size(), flags));
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
   if (n <= 0) return false;
   reader.feed(std::string_view(chunk).substr(0, static_cast<std::size_t>(n)));
@@ -207,16 +190,16 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
     throw UserError(fmt::format("cannot open a channel to a worker: {}", std::strerror(errno)),
                     "Raise the limit of open files (ulimit -n).");
   }
+  Descriptor own_end(pair[0]);
+  const Descriptor other_end(pair[1]);
   // Neither end waits: a worker that prints more than fits goes on without it.
   int printed[2];
   if (::pipe2(printed, O_CLOEXEC | O_NONBLOCK) != 0) {
-    const int error = errno;
-    ::close(pair[0]);
-    ::close(pair[1]);
-    throw UserError(fmt::format("cannot open a pipe to a worker: {}", std::strerror(error)),
+    throw UserError(fmt::format("cannot open a pipe to a worker: {}", std::strerror(errno)),
                     "Raise the limit of open files (ulimit -n).");
   }
   printed_ = Descriptor(printed[0]);
+  const Descriptor printing_end(printed[1]);
   SpawnActions actions;
   actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
   actions.dup2(printed[1], STDOUT_FILENO);
@@ -234,47 +217,35 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
   const SpawnAttributes attributes;
   const int error = ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(),
                                   pointers_to(words).data(), pointers_to(variables).data());
-  ::close(pair[1]);
-  ::close(printed[1]);
   if (error != 0) {
-    ::close(pair[0]);
     pid_ = -1;
     throw UserError(fmt::format("cannot start a worker process: {}", std::strerror(error)),
                     Where{program.string(), ""},
                     "Check the limits on processes and memory (ulimit -u, ulimit -v).");
   }
-  fd_ = pair[0];
+  channel_ = std::move(own_end);
 }
 
 WorkerProcess::~WorkerProcess() { kill(); }
 
-WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      pid_(std::exchange(other.pid_, -1)),
-      reader_(std::move(other.reader_)),
-      printed_(std::move(other.printed_)) {}
-
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
-  if (this != &other) {
-    kill();
-    fd_ = std::exchange(other.fd_, -1);
-    pid_ = std::exchange(other.pid_, -1);
-    reader_ = std::move(other.reader_);
-    printed_ = std::move(other.printed_);
-  }
+  std::swap(channel_, other.channel_);
+  std::swap(pid_, other.pid_);
+  std::swap(reader_, other.reader_);
+  std::swap(printed_, other.printed_);
   return *this;
 }
 
 bool WorkerProcess::send(const nlohmann::ordered_json& message) {
   constexpr auto kPatience = std::chrono::seconds(10);
-  return fd_ >= 0 && send_all(fd_, encode_frame(message), kPatience);
+  return !gone() && send_all(fd(), encode_frame(message), kPatience);
 }
 
 std::optional<nlohmann::ordered_json> WorkerProcess::receive() {
   if (auto message = reader_.next()) return message;
-  if (fd_ < 0) return std::nullopt;
-  if (!read_some(fd_, reader_, MSG_DONTWAIT)) {
-    ::close(std::exchange(fd_, -1));
+  if (gone()) return std::nullopt;
+  if (!read_some(fd(), reader_, MSG_DONTWAIT)) {
+    channel_ = Descriptor();
     if (reader_.in_the_middle()) throw ProtocolError("the worker ended in the middle of a frame");
   }
   return reader_.next();
@@ -286,7 +257,7 @@ std::optional<nlohmann::ordered_json> WorkerProcess::receive(std::chrono::millis
     if (auto message = receive()) return message;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (gone() || left.count() <= 0) return std::nullopt;
-    pollfd poll_fd{fd_, POLLIN, 0};
+    pollfd poll_fd{fd(), POLLIN, 0};
     ::poll(&poll_fd, 1, static_cast<int>(left.count()));
   }
 }
@@ -295,8 +266,7 @@ std::string WorkerProcess::take_printed() {
   std::string text;
   std::string chunk(kReadChunk, '\0');
   while (text.size() < kMostPrinted) {
-    const ssize_t n = ::read(printed_.number(), chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = TEMP_FAILURE_RETRY(::read(printed_.number(), chunk.data(), chunk.size()));
     if (n <= 0) break;
     text.append(chunk, 0, static_cast<std::size_t>(n));
   }
@@ -304,8 +274,8 @@ std::string WorkerProcess::take_printed() {
 }
 
 void WorkerProcess::kill() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  reap_stragglers();
+  channel_ = Descriptor();
+  std::erase_if(stragglers(), [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   constexpr auto kPatience = std::chrono::seconds(2);
@@ -314,12 +284,11 @@ void WorkerProcess::kill() {
 }
 
 WorkerEnd WorkerProcess::reap(std::chrono::milliseconds patience) {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  if (pid_ > 0) {
-    if (const auto status = ends_within(pid_, patience)) {
-      pid_ = -1;
-      return how_it_ended(*status);
-    }
+  channel_ = Descriptor();
+  const auto status = pid_ > 0 ? ends_within(pid_, patience) : std::nullopt;
+  if (status) {
+    pid_ = -1;
+    return how_it_ended(*status);
   }
   kill();
   return {"closed its channel and did not end"};

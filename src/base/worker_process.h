@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,7 +39,8 @@ class WorkerProcess {
   WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                 const std::vector<int>& inherited = {});
   ~WorkerProcess();
-  WorkerProcess(WorkerProcess&& other) noexcept;
+  WorkerProcess(WorkerProcess&& other) noexcept { *this = std::move(other); }
+  /// Exchanges the two.
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
   /// Sends one message. Blocks until the worker has read enough of it or is gone, ten seconds at most for one
@@ -57,9 +59,9 @@ class WorkerProcess {
   std::string take_printed();
 
   /// The descriptor to poll for POLLIN; -1 once gone.
-  int fd() const { return fd_; }
+  int fd() const { return channel_.number(); }
   pid_t pid() const { return pid_; }
-  bool gone() const { return fd_ < 0; }
+  bool gone() const { return !channel_.is_open(); }
 
   /// SIGKILL and reap. A process that the kernel does not let go within two seconds is reaped later.
   void kill();
@@ -68,7 +70,7 @@ class WorkerProcess {
   WorkerEnd reap(std::chrono::milliseconds patience = std::chrono::milliseconds(500));
 
  private:
-  int fd_ = -1;
+  Descriptor channel_;
   pid_t pid_ = -1;
   FrameReader reader_;
   Descriptor printed_;

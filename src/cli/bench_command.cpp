@@ -1,33 +1,229 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <set>
+#include <tuple>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/printable.h"
-#include "base/text.h"
 #include "base/version.h"
-#include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/console_observer.h"
 #include "cli/gpus.h"
-#include "cli/measure_flags.h"
-#include "cli/single_configuration.h"
 #include "cli/sweep_report.h"
-#include "cli/verdict.h"
 #include "output/configuration_report.h"
-#include "output/display.h"
+#include "rank/parameters.h"
+#include "rank/ranking.h"
 #include "spec/load.h"
+#include "spec/operation.h"
+#include "spec/paths.h"
 #include "spec/problem.h"
-#include "tune/sweep.h"
+#include "spec/values.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// One configuration as a person names it: `tiletune bench TEMPLATE --set BM=128 --problem 4096x4096x4096`.
+struct SingleConfiguration {
+  fs::path manifest;
+  LoadOptions load;     ///< of the manifest
+  TemplateSpec kernel;  ///< its parameters have the one value that is set, or all that the template lists
+  Problem problem;
+  std::map<std::string, double> scalars;  ///< that are set
+  bool extend = false;                    ///< values that the template does not list are allowed
+};
+
+Where set_flag(const std::string& name) { return {"--set " + name, ""}; }
+
+/// The name and the value of "BM=128".
+using Setting = std::pair<std::string, std::string>;
+
+/// The value as the template lists it, which may write 1 as 1.0; null when it does not.
+const Value* find_listed(const Value& value, const Parameter& parameter) {
+  return find_value(parameter.values, json_text(to_json(value)));
+}
+
+/// What is typed, as a value of the parameter. Throws UserError.
+Value typed_value(const std::string& text, const Parameter& parameter, bool extend) {
+  const auto value = parse_value(text, parameter);
+  std::vector<std::string> known;
+  for (const Value& listed : parameter.values) known.push_back(to_text(listed));
+  const std::string remedy = fmt::format("Use one of {}", join(known, ", "));
+  if (!value)
+    throw UserError(fmt::format("'{}' is not {}", text, kind_of(parameter)), set_flag(parameter.name),
+                    remedy + ".");
+  if (const Value* listed = find_listed(*value, parameter)) return *listed;
+  if (extend) return *value;
+  const auto near = std::holds_alternative<std::string>(*value) ? nearest(text, known) : std::nullopt;
+  throw UserError(fmt::format("{} is not among the template's values", text), set_flag(parameter.name),
+                  near ? fmt::format("Did you mean '{}'?", *near) : remedy + ", or add --extend.");
+}
+
+/// Sets a parameter or a scalar. Throws UserError.
+void apply_setting(SingleConfiguration& one, const std::string& name, const std::string& text) {
+  std::vector<std::string> known;
+  for (Parameter& parameter : one.kernel.parameters) {
+    known.push_back(parameter.name);
+    if (parameter.name != name) continue;
+    parameter.values = {typed_value(text, parameter, one.extend)};
+    return;
+  }
+  for (const auto& scalar : one.kernel.operation.scalars) {
+    known.push_back(scalar.first);
+    if (scalar.first != name) continue;
+    const auto value = number_in<double>(text);
+    if (!value || !std::isfinite(*value))
+      throw UserError(fmt::format("'{}' is not a number", text), set_flag(name),
+                      "Write a number such as 1 or -0.5.");
+    set_scalar(one.kernel, name, *value);
+    one.scalars[name] = *value;
+    return;
+  }
+  throw UserError(fmt::format("{} has no parameter '{}'", one.kernel.name, name), set_flag(name),
+                  std::string(trim(suggestion(name, known))));
+}
+
+/// Takes the settings that choose types and options.
+void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings) {
+  const Operation offered = one.kernel.operation;
+  Variant variant = variant_of(offered);
+  const auto choose = [&](Choices& choices, const std::vector<Choices>& all, const char* what) {
+    Json wanted = Json::object();
+    std::erase_if(settings, [&](const Setting& setting) {
+      const bool is_one = std::any_of(choices.begin(), choices.end(),
+                                      [&](const auto& choice) { return choice.first == setting.first; });
+      if (is_one) wanted[setting.first] = setting.second;
+      return is_one;
+    });
+    if (!wanted.empty())
+      choices = select_offered(JsonNode{wanted, Where{"--set", ""}}, {}, all, what, one.kernel.name).front();
+    return !wanted.empty();
+  };
+  const bool has_types = choose(variant.types, offered.offered_types, "type variable");
+  const bool has_options = choose(variant.options, offered.offered_options, "option");
+  if (!has_types && !has_options) return;
+  one.kernel = load_template(one.manifest, one.load, &variant);
+  one.kernel.variant = variant_text(variant, offered);
+}
+
+[[noreturn]] void refuse_empty(const SingleConfiguration& one, const Space& space) {
+  std::string set;
+  for (const Parameter& parameter : one.kernel.parameters) {
+    if (parameter.values.size() != 1) continue;
+    set += fmt::format("{}{}={}", set.empty() ? " with " : " ", parameter.name,
+                       to_text(parameter.values.front()));
+  }
+  std::string broken = "It breaks";
+  for (const ConstraintReport& constraint : space.constraints()) {
+    if (constraint.removed_first > 0)
+      broken += fmt::format("\n    {}{}", constraint.require,
+                            constraint.why.empty() ? "" : fmt::format("   ({})", constraint.why));
+  }
+  throw NothingToDo(
+      fmt::format("{} has no valid configuration at {}{}", one.kernel.label(), one.problem.label(), set),
+      Where{"--set", ""}, broken);
+}
+
+/// Calls `take` with the name and the text of each choice of a kernel that is one of several variants.
+template <typename Take>
+void for_each_choice(const TemplateSpec& kernel, const Take& take) {
+  if (kernel.variant.empty()) return;
+  const Variant variant = variant_of(kernel.operation);
+  for (const auto& [name, type] : variant.types) take("types", name, type);
+  for (const auto& [name, option] : variant.options) take("options", name, option);
+}
+
+Json config_of(const SingleConfiguration& one) {
+  Json kernel{{"template", one.kernel.name}};
+  // All parameters are determined: there is one configuration.
+  const Json values = to_json(Space(one.kernel, one.problem).at(0).named(one.kernel));
+  for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
+  if (one.extend) kernel["extend"] = true;
+  for_each_choice(one.kernel, [&](const char* kind, const std::string& name, const std::string& text) {
+    kernel[kind][name] = text;
+  });
+  Json problem = Json::object();
+  for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
+  for (const auto& [name, size] : one.problem.leading) problem[name] = size;
+  Json config{
+      {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
+  for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;
+  config["measure"] = {{"screening", 0}, {"finals", {{"configurations", 1}, {"within_percent", 0}}}};
+  return config;
+}
+
+/// The manifest of a template that is shipped, or that a folder or path names. Throws UserError with the
+/// nearest name.
+fs::path manifest_of(const std::string& text, const LoadOptions& load) {
+  fs::path path(text);
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  if (fs::exists(path / kManifestName, error)) return path / kManifestName;
+  const Where where{"TEMPLATE", ""};
+  if (text.find('/') == std::string::npos)
+    return find_template(text, load.template_folders, load.allow_outside_paths, where).path() / kManifestName;
+  throw UserError(
+      fmt::format("there is no template at {}", text), where,
+      fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifestName));
+}
+
+/// Sets parameters and scalars from "NAME=VALUE", each by its type; type variables and options choose the
+/// variant, for which the manifest is read again. Throws UserError for unknown names, for names
+/// that come twice, and for values that the template does not list.
+void apply_settings(SingleConfiguration& one, const std::vector<std::string>& texts) {
+  std::set<std::string> names;
+  std::vector<Setting> settings;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      throw UserError(fmt::format("'{}' sets nothing", text), Where{"--set", ""},
+                      "Write a parameter's name and its value: --set BM=128.");
+    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    const std::string& name = settings.back().first;
+    if (!names.insert(name).second) throw UserError("it is set twice", set_flag(name), "Set it once.");
+  }
+  choose_variant(one, settings);
+  for (const auto& [name, text] : settings) apply_setting(one, name, text);
+}
+
+/// The parameters for which more than one value is left under the constraints, each with these values; none
+/// when all are determined. Throws NothingToDo when no configuration is left, with the constraints that
+/// remove them.
+std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
+  // Beyond this many, listing what is left under the constraints would take long and say little.
+  constexpr std::uint64_t kMostVisited = 200000;
+  const Space space(one.kernel, one.problem);
+  if (space.size() == 0) refuse_empty(one, space);
+  std::vector<Parameter> open = one.kernel.parameters;
+  if (space.size() <= kMostVisited) {
+    std::vector<std::set<Value>> occurring(open.size());
+    for (std::uint64_t index = 0; index < space.size(); ++index) {
+      const Configuration configuration = space.at(index);
+      for (std::size_t i = 0; i < open.size(); ++i) occurring[i].insert(configuration.values[i]);
+    }
+    for (std::size_t i = 0; i < open.size(); ++i)
+      std::erase_if(open[i].values, [&](const Value& value) { return !occurring[i].contains(value); });
+  }
+  std::erase_if(open, [](const Parameter& parameter) { return parameter.values.size() < 2; });
+  return open;
+}
+
+/// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
+/// and finals for it alone.
+TuneSpec tune_spec_of(const SingleConfiguration& one) {
+  LoadOptions options = one.load;
+  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
+                              home_folder() / "kernel_templates"};
+  TuneSpec spec = parse_tune_spec(config_of(one).dump(2), "--set", options);
+  // The nearest there is to a config's file: what git knows of it is recorded.
+  spec.file = one.manifest;
+  return spec;
+}
+
 struct BenchCommand {
+  const CLI::App* command = nullptr;
   std::string kernel_template;
   std::vector<std::string> settings;
   std::string problem;
@@ -36,7 +232,7 @@ struct BenchCommand {
   bool allow_outside_paths = false;
   MeasureFlags measure;
   CompileOptions compile;
-  std::filesystem::path database = kDefaultDatabase;
+  fs::path database = kDefaultDatabase;
   GpuChoice gpus{"", "0", false, {}};
   std::string format = "table";
   bool quiet = false;
@@ -46,46 +242,76 @@ struct BenchCommand {
 SingleConfiguration configuration_of(const BenchCommand& options) {
   SingleConfiguration one;
   one.extend = options.extend;
-  one.allow_outside_paths = options.allow_outside_paths;
-  one.manifest = manifest_of(options.kernel_template, options.allow_outside_paths);
-  LoadOptions load;
-  load.template_folders = {home_folder() / "kernel_templates"};
-  load.allow_outside_paths = options.allow_outside_paths;
-  one.kernel = load_template(one.manifest, load);
+  one.load.template_folders = {home_folder() / "kernel_templates"};
+  one.load.allow_outside_paths = options.allow_outside_paths;
+  one.manifest = manifest_of(options.kernel_template, one.load);
+  one.kernel = load_template(one.manifest, one.load);
   const Where where{"--problem", ""};
-  if (options.problem.empty()) {
-    throw UserError(
-        "the problem is missing", where,
-        fmt::format("Give the sizes {}, such as --problem {}.", join(one.kernel.operation.dimensions, "x"),
-                    join(std::vector<std::string>(one.kernel.operation.dimensions.size(), "4096"), "x")));
-  }
-  const nlohmann::ordered_json problem = options.problem;
+  const std::vector<std::string>& dimensions = one.kernel.operation.dimensions;
+  if (options.problem.empty())
+    throw UserError("the problem is missing", where,
+                    fmt::format("Give the sizes {}, such as --problem {}.", join(dimensions, "x"),
+                                join(std::vector<std::string>(dimensions.size(), "4096"), "x")));
+  const Json problem = options.problem;
   const std::vector<std::string> names = setting_names(one.kernel.operation);
   std::vector<std::string> settings = options.settings;
   for (const auto& [name, text] : read_settings({problem, where}, names))
     settings.push_back(fmt::format("{}={}", name, text));
-  apply_settings(one, settings, load);
+  apply_settings(one, settings);
   one.problem = parse_problem(options.problem, one.kernel, where, names);
   return one;
 }
 
-/// The best row of the template on the GPU that would be used; none when the database has none.
+/// The best row that the database holds for the template, in its variant, on the GPU that would be used: of
+/// the problem, else of the problem recorded last. Measured rows come before predicted ones.
 std::optional<Trial> best_known(const BenchCommand& options, const SingleConfiguration& one) {
   const Database database(options.database, Database::Mode::read_only);
-  return recorded_best(database, one.kernel, gpu_name(options.gpus, ""), one.problem.label());
+  TrialFilter filter;
+  filter.templates = {one.kernel.name};
+  filter.gpus = {gpu_name(options.gpus)};
+  filter.baselines = false;
+  filter.source_age = SourceAge::newest;
+  RankingRows rows = ranking_rows(database, filter);
+  std::optional<Trial> best;
+  std::tuple<bool, bool> best_preference;
+  for (const RankingGroup& group : rank_rows(rows)) {
+    const std::tuple preference(group.problem == one.problem.label(), group.source == Source::measured);
+    // Some words of a name suffice for the filter.
+    if (group.gpu != filter.gpus.front() || (best && preference < best_preference)) continue;
+    Trial row = database.row(group.rows.front().id);
+    if (!is_of_variant(row, one.kernel.operation)) continue;
+    best = std::move(row);
+    best_preference = preference;
+  }
+  return best;
 }
 
+/// Gives the parameters that are not set yet the values of a recorded row. Throws UserError when there is
+/// none, and when the template no longer lists one of them.
 void fill_from_best(const BenchCommand& options, SingleConfiguration& one) {
+  const Where where{"--best", ""};
   const auto best = best_known(options, one);
-  if (!best) {
+  if (!best)
     throw UserError(fmt::format("{} holds no {} on {}", options.database.string(), one.kernel.label(),
-                                gpu_name(options.gpus, "")),
-                    Where{"--best", ""}, "Sweep it first, or set every parameter.");
+                                gpu_name(options.gpus)),
+                    where, "Sweep it first, or set every parameter.");
+  const Json recorded = Json::parse(best->parameters, nullptr, false);
+  std::vector<std::string> filled;
+  for (Parameter& parameter : one.kernel.parameters) {
+    if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
+    Value value;
+    if (!from_json(recorded[parameter.name], value)) continue;
+    const Value* listed = find_listed(value, parameter);
+    if (listed == nullptr && !one.extend)
+      throw UserError(fmt::format("the recorded best has {} = {}, which the template does not list",
+                                  parameter.name, to_text(value)),
+                      where, "Set it with --set, or add --extend.");
+    parameter.values = {listed != nullptr ? *listed : value};
+    filled.push_back(fmt::format("{}={}", parameter.name, to_text(value)));
   }
-  const std::string filled = fill_from(one, *best);
   if (options.quiet || filled.empty()) return;
   fmt::print(stderr, "from the best recorded for {} on {}: {}\n", best->problem, printable(best->gpu),
-             printable(filled));
+             printable(join(filled, " ")));
 }
 
 /// Where the database knows a best, the command that measures it.
@@ -93,7 +319,16 @@ std::string suggested_command(const BenchCommand& options, const SingleConfigura
   try {
     const auto best = best_known(options, one);
     if (!best) return "";
-    std::string command = bench_command_line(*best, one.kernel, options.kernel_template, one.problem.label());
+    std::string command = "tiletune bench " + shell_quoted(options.kernel_template);
+    const auto set = [&](const char* /*kind*/, const std::string& name, const std::string& value) {
+      command += fmt::format(" --set {}", shell_quoted(fmt::format("{}={}", name, value)));
+    };
+    for_each_choice(one.kernel, set);
+    if (const Json parameters = Json::parse(best->parameters, nullptr, false); parameters.is_object()) {
+      for (const auto& [name, value] : parameters.items())
+        set("parameters", name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    command += " --problem " + shell_quoted(one.problem.label());
     if (!options.gpus.model.empty()) command += " --gpu " + shell_quoted(options.gpus.model);
     if (options.database != kDefaultDatabase) command += " --db " + shell_quoted(options.database.string());
     return fmt::format("\n  The best recorded for {} on {}:\n    {}", best->problem, printable(best->gpu),
@@ -108,22 +343,14 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
   if (open.empty()) return;
   std::string remedy = "Set each to one of the values that are left:";
   for (const Parameter& parameter : open) {
-    remedy += fmt::format("\n    --set {}=", parameter.name);
-    for (const Value& value : parameter.values) {
-      if (&value != &parameter.values.front()) remedy += '|';
-      remedy += to_text(value);
-    }
+    std::vector<std::string> values;
+    for (const Value& value : parameter.values) values.push_back(to_text(value));
+    remedy += fmt::format("\n    --set {}={}", parameter.name, join(values, "|"));
     if (!parameter.meaning.empty()) remedy += fmt::format("   ({})", parameter.meaning);
   }
   throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
                               open.size() == 1 ? "is" : "are"),
                   Where{"--set", ""}, remedy + suggested_command(options, one));
-}
-
-void check_one_gpu(const GpuChoice& gpus) {
-  if (gpus.indices.find_first_not_of("0123456789") == std::string::npos) return;
-  throw UserError("one configuration is measured on one GPU", Where{"--gpus", ""},
-                  "Give one number, such as --gpus 1.");
 }
 
 ConfigurationReport report_of(const TuneSpec& spec, const GpuSet& gpu_set, const Database& database,
@@ -149,12 +376,11 @@ ConfigurationReport report_of(const TuneSpec& spec, const GpuSet& gpu_set, const
 }
 
 void print_report(const ConfigurationReport& report, const Database& database, const SweepSummary& summary,
-                  Format format) {
-  if (format == Format::json) {
-    nlohmann::ordered_json document{{"tiletune", kVersion}, {"sweep_id", summary.sweep_id}};
+                  bool json) {
+  if (json) {
+    Json document{{"tiletune", kVersion}, {"sweep_id", summary.sweep_id}};
     document.update(report_json(report));
-    write_output("", json_text(document, 2) + "\n");
-    return;
+    return print_json(document);
   }
   stream_output("", [&](std::ostream& out) {
     write_report(out, report);
@@ -163,17 +389,11 @@ void print_report(const ConfigurationReport& report, const Database& database, c
   });
 }
 
-int exit_code(const ConfigurationReport& report, const SweepSummary& summary) {
-  if (summary.failure) std::rethrow_exception(summary.failure);
-  if (summary.interrupted) return kInterrupted;
-  const Trial& kernel = report.kernel;
-  if (kernel.outcome == Outcome::ok) return 0;
-  throw NothingToDo(fmt::format("the configuration cannot be ranked: {}", name(kernel.outcome)),
-                    Where{kernel.template_name, ""}, printable_message(kernel.reason));
-}
-
-int run(const BenchCommand& options) {
-  const Format format = format_from_name(options.format, {Format::table, Format::json});
+int run(BenchCommand& options) {
+  check_flags_beside_model(*options.command);
+  options.gpus.asked = options.command->count("--gpus") > 0;
+  options.gpus.confined = options.compile.confined;
+  const bool json = asks_for_json(options.format);
   SingleConfiguration one = configuration_of(options);
   if (options.best) fill_from_best(options, one);
   check_determined(options, one);
@@ -181,12 +401,15 @@ int run(const BenchCommand& options) {
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   std::vector<Task> tasks = plan_tasks(spec);
-  if (tasks.front().instantiator.workload().gpus == 1) check_one_gpu(options.gpus);
+  if (tasks.front().instantiator.workload().gpus == 1 &&
+      options.gpus.indices.find_first_not_of("0123456789") != std::string::npos)
+    throw UserError("one configuration is measured on one GPU", Where{"--gpus", ""},
+                    "Give one number, such as --gpus 1.");
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), interrupted);
-  if (format == Format::table && !options.quiet) write_output("", headline(gpus));
-  if (format == Format::json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
+  if (!json && !options.quiet) write_output("", headline(gpus));
+  if (json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
   SweepOptions sweep;
   sweep.compile = options.compile.pool_options(spec);
   sweep.command = options.command_line;
@@ -200,22 +423,31 @@ int run(const BenchCommand& options) {
   observer.finish();
   const ConfigurationReport report = report_of(spec, gpus.gpu_sets.front(), database, summary);
   if (summary.finished > 0) {
-    print_report(report, database, summary, format);
+    print_report(report, database, summary, json);
   } else if (summary.interrupted) {
     fmt::print(stderr, "Interrupted: nothing was measured.\n");
   }
-  return exit_code(report, summary);
+  if (summary.failure) std::rethrow_exception(summary.failure);
+  if (summary.interrupted) return kInterrupted;
+  const Trial& kernel = report.kernel;
+  if (kernel.outcome == Outcome::ok) return 0;
+  throw NothingToDo(fmt::format("the configuration cannot be ranked: {}", name(kernel.outcome)),
+                    Where{kernel.template_name, ""}, printable_message(kernel.reason));
 }
 
-void add_what_to(CLI::App& command, BenchCommand& options) {
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action, const std::string& command_line) {
+  auto [command, options] = add_command<BenchCommand>(
+      app, action, "bench", "Measure one configuration and report everything known about it", run);
+  options.command = &command;
+  options.command_line = command_line;
   command
       .add_option("TEMPLATE", options.kernel_template, "A shipped template, or the folder of a template.json")
       ->required();
-  command
-      .add_option(
-          "--set", options.settings,
-          "A value of a parameter, such as BM=128, a scalar, a type variable or an option (repeatable)")
-      ->allow_extra_args(false);
+  add_option(command, "--set", options.settings,
+             "A value of a parameter, such as BM=128, a scalar, a type variable or an option (repeatable)",
+             {.one_each = true});
   command.add_option("--problem", options.problem,
                      "Problem, e.g. 4096x4096x4096, 1000x77x513,lda=520 or 1x8192x8192,layout=nt");
   command.add_flag(
@@ -224,54 +456,29 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
   command.add_flag("--extend", options.extend, "Allow values that the template does not list");
   command.add_flag("--allow-outside-paths", options.allow_outside_paths,
                    "Let the template name files outside its folder");
-}
-
-void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gpus) {
   options.compile.add_to(command);
   options.measure.add_to(command, Flag::Of::bench);
-  command.add_option("--db", options.database, "Results database, where it is recorded")
-      ->capture_default_str();
-  gpus = command.add_option("--gpus", options.gpus.indices, "The driver's number of the GPU to measure on")
-             ->capture_default_str();
+  add_option(command, "--db", options.database, "Results database, where it is recorded",
+             {.shows_default = true});
+  add_option(command, "--gpus", options.gpus.indices, "The driver's number of the GPU to measure on",
+             {.shows_default = true});
   command
       .add_option("--gpu", options.gpus.model, "Predict for this model (e.g. A100-80GB) instead of measuring")
       ->excludes("--gpus");
-  command
-      .add_option("--outputs", options.gpus.outputs,
-                  "Keep what it leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy")
-      ->type_name("FOLDER")
+  add_option(command, "--outputs", options.gpus.outputs,
+             "Keep what it leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy", {.type = "FOLDER"})
       ->excludes("--gpu");
   // For tests, as in sweep.
   command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");
   command.add_option("--format", options.format, "table (a report to read) or json")->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "No progress, only the report");
-}
-
-}  // namespace
-
-void add_bench_command(CLI::App& app, Action& action, const std::string& command_line) {
-  auto options = std::make_shared<BenchCommand>();
-  options->command_line = command_line;
-  CLI::App* command =
-      app.add_subcommand("bench", "Measure one configuration and report everything known about it");
-  add_what_to(*command, *options);
-  const CLI::Option* gpus = nullptr;
-  add_how_to(*command, *options, gpus);
-  command->footer(
+  command.footer(
       "Parameters that are not set must follow from the constraints, or come from --best.\n"
       "Examples:\n  tiletune bench sgemm_shared --set BM=32 --set BN=32 --set BK=16 --problem "
       "4096x4096x4096\n"
       "  tiletune bench sgemm_warptile --best --problem 4096x4096x4096 --sustained 2s\n"
       "  tiletune bench sgemm_warptile --best --set BK=16 --problem 1024 --format json\n"
       "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100-80GB");
-  command->callback([options, command, gpus, &action] {
-    options->gpus.asked = gpus->count() > 0;
-    options->gpus.confined = options->compile.confined;
-    action = [options, command] {
-      check_flags_beside_model(*command);
-      return run(*options);
-    };
-  });
 }
 
 }  // namespace tiletune

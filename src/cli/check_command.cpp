@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "author/check.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -11,7 +12,6 @@
 #include "cli/gpus.h"
 #include "output/progress.h"
 #include "spec/problem.h"
-#include "tune/check.h"
 
 namespace tiletune {
 

@@ -21,6 +21,8 @@ void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_compile_command(CLI::App& app, Action& action);
 void add_slurm_command(CLI::App& app, Action& action);
+/// Adds `tiletune slurm status`. What it does is in the action that is returned.
+Action add_slurm_status(CLI::App& slurm);
 void add_rank_command(CLI::App& app, Action& action);
 void add_portfolio_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
@@ -29,5 +31,10 @@ void add_import_command(CLI::App& app, Action& action);
 void add_merge_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_doctor_command(CLI::App& app, Action& action);
+
+/// In the folder of an array for Slurm: what it is made of. It marks a folder whose files may be replaced.
+inline constexpr const char* kSlurmPlan = "plan.json";
+/// The line of a shard's log with which each task begins.
+inline constexpr const char* kTaskBegins = "tiletune slurm: a task begins";
 
 }  // namespace tiletune

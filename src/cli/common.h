@@ -1,25 +1,62 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
 #include "compile/pool.h"
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
+#include "output/display.h"
 #include "output/view.h"
-#include "spec/load.h"
 #include "spec/tune_spec.h"
 #include "store/database.h"
 
 namespace tiletune {
 
 inline constexpr const char* kDefaultDatabase = "results/tiletune.db";
+
+/// Adds a subcommand with options of its own, which `run` gets if this command is chosen.
+template <typename Options>
+std::pair<CLI::App&, Options&> add_command(CLI::App& app, Action& action, const char* name, const char* help,
+                                           int (*run)(Options&)) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+  return {*command, *options};
+}
+
+/// How an option's value is taken, and what help says of it.
+struct OptionTraits {
+  const char* type = nullptr;  ///< what help calls the value, such as "FILE"
+  std::optional<CLI::Validator> check = {};
+  bool shows_default = false;
+  bool one_each = false;  ///< of a list: one value each time the option is given
+};
+template <typename Value>
+CLI::Option* add_option(CLI::App& command, const std::string& names, Value& value, const std::string& help,
+                        const OptionTraits& traits) {
+  CLI::Option* option = command.add_option(names, value, help);
+  if (traits.type != nullptr) option->type_name(traits.type);
+  if (traits.check) option->check(*traits.check);
+  if (traits.shows_default) option->capture_default_str();
+  if (traits.one_each) option->allow_extra_args(false);
+  return option;
+}
 
 /// Options of every subcommand that reads a config.
 struct ConfigOptions {
@@ -52,11 +89,21 @@ struct CompileOptions {
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
 };
 
-/// Prints all but the last, if any, and throws that.
-void refuse_all(const std::vector<UserError>& errors);
+/// Flags that replace what a config says of measuring: --baseline, and those that options of MeasurePolicy
+/// have.
+class MeasureFlags {
+ public:
+  /// Adds the flags that a command has.
+  void add_to(CLI::App& command, Flag::Of of);
+  /// Throws UserError that names the flag.
+  void apply(TuneSpec& spec) const;
 
-/// Tells the person, before anything is compiled, where kernels are not confined.
-void tell_if_not_confined(const std::function<void(const std::string& line)>& tell);
+ private:
+  std::map<std::string, std::string, std::less<>> texts_;  ///< by flag; empty: as the config says
+};
+
+/// Throws UserError for a flag of measuring that was given beside --gpu MODEL: there times are predicted.
+void check_flags_beside_model(const CLI::App& command);
 
 /// Options of every subcommand that reads rows.
 struct FilterOptions {
@@ -73,11 +120,21 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
-/// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
-std::string recorded_text(const Database& database);
+/// Restricts a filter to those of the problems that rows of the databases are of which the texts name, each
+/// as sizes with an x between them, or one size for all, and behind them leading dimensions, and options and
+/// types as rows state them: "512" names 512x512x512, "1000x77x513,lda=520" the problem with that lda alone,
+/// "1x64x64,layout=nt,A=f16" rows of that layout whose A is in f16. A text that names none of them stands for
+/// itself. Throws UserError for what is not a problem.
+void filter_problems(const std::vector<std::string>& texts, const std::vector<const Database*>& databases,
+                     TrialFilter& filter);
+/// Values of --source. Throws UserError for what is none.
+std::vector<Source> parse_sources(const std::vector<std::string>& texts);
 /// What --any-source does.
 inline constexpr const char* kAnySourceHelp =
     "Include rows of earlier sources of a template: rows that were recorded before its kernel was edited";
+
+/// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
+std::string recorded_text(const Database& database);
 /// Notes on stderr how many rows the filters leave out because they are of earlier sources, if any.
 void note_earlier_sources(const Database& database, const TrialFilter& filter);
 /// Runs `show`, which reads rows that pass, at one state of the database, then note_earlier_sources(). Where
@@ -88,9 +145,26 @@ void require_rows(const Database& database, const TrialFilter& filter);
 
 /// Takes a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
 CLI::Validator whole_number();
+/// The number that a text is as a whole; none where it is anything else.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
 
-/// Values of --source. Throws UserError for what is none.
-std::vector<Source> parse_sources(const std::vector<std::string>& texts);
+inline constexpr std::uint64_t kMostShards = 1000000;
+/// --shard I/N
+CLI::Option* add_shard_option(CLI::App& command, std::string& text);
+/// "3/16"; of "/16" the number is that of the Slurm array's task; empty: all. Throws UserError for what is no
+/// shard.
+void apply_shard(const std::string& text, Shard& shard);
+
+/// Prints all but the last, if any, and throws that.
+void refuse_all(const std::vector<UserError>& errors);
+/// Tells the person, before anything is compiled, where kernels are not confined.
+void tell_if_not_confined(const std::function<void(const std::string& line)>& tell);
 
 /// configs/gpus of the home folder.
 std::vector<GpuModel> shipped_gpu_models();
@@ -100,7 +174,6 @@ std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu
 
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);
-
 /// The error for a database that is named by another option than --db, such as "-o FILE", or by none ("").
 UserError named_by(const std::string& option, const UserError& error);
 
@@ -108,24 +181,30 @@ UserError named_by(const std::string& option, const UserError& error);
 void write_output(const std::filesystem::path& file, const std::string& text);
 /// As write_output(), for output that may be too long for memory.
 void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
-
-/// --shard I/N
-CLI::Option* add_shard_option(CLI::App& command, std::string& text);
-
-/// "3/16"; of "/16" the number is that of the Slurm array's task; empty: all. Throws UserError for what is no
-/// shard.
-void apply_shard(const std::string& text, Shard& shard);
-
-inline constexpr std::uint64_t kMostShards = 1000000;
+/// The style of a table there.
+TextStyle style_for(const std::filesystem::path& file);
+/// Of --format, where a command has "table" and "json". Throws UserError for another.
+bool asks_for_json(const std::string& format);
+/// Writes a document to standard output.
+void print_json(const nlohmann::ordered_json& document);
 
 /// The exit code of an interrupted command: 128 + SIGINT, as shells say it.
 inline constexpr int kInterrupted = 130;
-
 /// From now on the first SIGINT, SIGTERM or SIGHUP (unless nohup has it ignored) is only noted; a second one
 /// ends the process at once (workers die with it). A reader of the progress that leaves, as in
 /// `2>&1 | head -1`, ends nothing.
 void catch_interrupts();
 /// Whether one has been noted.
 bool interrupted();
+
+/// Refuses an empty argument and a subcommand that does not exist, with the nearest one that does. Throws
+/// UserError.
+void check_command_line(const std::vector<std::string>& arguments, const CLI::App& app);
+/// Which help to read: that of the command that was given.
+std::string help_remedy(const CLI::App& app);
+/// Refuses an option that takes one value and was given more. Throws UserError.
+void refuse_repetitions(const CLI::App& app);
+/// Refuses the arguments that parsing left over, with the nearest option. Throws UserError.
+[[noreturn]] void refuse_extras(const CLI::App& app);
 
 }  // namespace tiletune

@@ -1,30 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <exception>
-#include <filesystem>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "base/error.h"
 #include "base/scratch_folder.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/console_observer.h"
 #include "cli/fill_config.h"
-#include "cli/gpus.h"
-#include "cli/recorded_problems.h"
+#include "cli/sweep_report.h"
 #include "output/comparison.h"
-#include "output/display.h"
-#include "output/table.h"
 #include "rank/compare.h"
-#include "spec/tune_spec.h"
-#include "store/database.h"
 #include "tune/row.h"
-#include "tune/sweep.h"
 
 namespace tiletune {
 
@@ -50,77 +33,23 @@ struct CompareOptions {
   std::filesystem::path output;
 };
 
-/// Whether a row of the operation, with its types and options, on the GPU, by its whole name, is among those
-/// of the filter, whose own GPUs do not count.
-bool has_row_of(const Database& database, const std::string& gpu, const Operation& operation,
-                TrialFilter filter) {
-  filter.gpus = {gpu};
-  bool found = false;
-  database.for_each(filter, [&](const Trial& trial) {
-    // The filter takes a part of a name for the whole.
-    found = trial.gpu == gpu && trial.operation == operation.name && is_of_variant(trial, operation);
-    return !found;
-  });
-  return found;
-}
-
-/// Predictions in a database that is removed with this object.
-class PredictedRows {
- public:
-  /// Predicts a config's configurations for a model, with progress on standard error. Throws UserError for an
-  /// unknown model; rethrows what ended the sweep.
-  void predict(TuneSpec spec, const CompileOptions& compile, const std::string& model) {
-    compile.add_include_folders(spec);
-    ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, tiletune::interrupted),
-                                  tiletune::interrupted);
-    Database database(file(), Database::Mode::read_write);
-    SweepOptions options;
-    options.compile = compile.pool_options(spec);
-    options.command = "tiletune compare --predict";
-    options.interrupted = tiletune::interrupted;
-    ConsoleObserver observer(false);
-    observer.on_note(fmt::format("predicting {} for {}", spec.name, gpus.gpu_sets.front().target().name));
-    const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, options, observer);
-    observer.finish();
-    if (summary.failure) std::rethrow_exception(summary.failure);
-    interrupted_ = interrupted_ || summary.interrupted;
-  }
-  /// A person ended it early.
-  bool interrupted() const { return interrupted_; }
-  std::filesystem::path file() const { return folder_.path() / "predicted"; }
-
- private:
-  ScratchFolder folder_;
-  bool interrupted_ = false;
-};
-
-CompareBy parse_by(const std::string& text) {
-  if (const auto by = compare_by_from_name(text)) return *by;
-  throw UserError(fmt::format("cannot compare by '{}'", text), Where{"--by", ""},
-                  "Known: gpu, driver, date, sweep, source, database.");
-}
-
 void check_combination(const CompareOptions& options, CompareBy by) {
-  if (options.fail_above && !(*options.fail_above >= 0 && *options.fail_above <= kMostPercent)) {
+  if (options.fail_above && !(*options.fail_above >= 0 && *options.fail_above <= kMostPercent))
     throw UserError(fmt::format("{} is not a valid percentage", *options.fail_above),
                     Where{"--fail-above", ""}, fmt::format("Give a number from 0 to {}.", kMostPercent));
-  }
-  if (by == CompareBy::gpu && !options.gpus.empty()) {
+  if (by == CompareBy::gpu && !options.gpus.empty())
     throw UserError("selects GPUs, but GPUs are what is compared", Where{"--gpu", ""},
                     "Name them after the command: tiletune compare A100 H100.");
-  }
   if (options.predict.empty()) return;
-  if (by != CompareBy::gpu) {
+  if (by != CompareBy::gpu)
     throw UserError("predicts for GPUs, but GPUs are not what is compared", Where{"--predict", ""},
                     "Leave out --by, or record predictions with 'tiletune sweep --gpu'.");
-  }
-  if (options.names.empty()) {
+  if (options.names.empty())
     throw UserError("needs the names of the GPUs to predict for", Where{"--predict", ""},
                     "Name them: tiletune compare A100-80GB H100 --predict configs/sgemm.json.");
-  }
 }
 
-/// The databases of one comparison, opened.
+/// The databases of one comparison, opened. Predictions are in one that is removed with this object.
 class Sources {
  public:
   explicit Sources(const CompareOptions& options) : models_(shipped_gpu_models()) {
@@ -130,7 +59,11 @@ class Sources {
     if (files.empty() && (!may_do_without || std::filesystem::exists(kDefaultDatabase, ignored)))
       files.emplace_back(kDefaultDatabase);
     for (const auto& file : files) {
-      refuse_twice(file);
+      for (const std::string& other : names_) {
+        if (std::filesystem::equivalent(file, other, ignored))
+          throw UserError("the database is named twice", Where{file.string(), ""},
+                          "Leave one of the two out.");
+      }
       check_output(options.output, file);
       check_output(options.fill, file);
       open(file, file.string());
@@ -138,14 +71,15 @@ class Sources {
     if (!options.predict.empty()) predict(options);
   }
 
-  bool interrupted() const { return predicted_ && predicted_->interrupted(); }
+  /// A person ended predicting early.
+  bool is_interrupted() const { return is_interrupted_; }
   const std::vector<std::string>& names() const { return names_; }
   std::string alias(const std::string& gpu) const { return alias_of(models_, gpu); }
 
-  Databases all() const {
+  std::vector<const Database*> all() const {
     std::vector<const Database*> databases;
     for (const auto& database : databases_) databases.push_back(database.get());
-    return Databases(databases);
+    return databases;
   }
 
   /// All that `read` reads is of one state of each database.
@@ -160,22 +94,22 @@ class Sources {
     names_.push_back(name);
   }
 
-  void refuse_twice(const std::filesystem::path& file) const {
-    for (const std::string& other : names_) {
-      std::error_code ignored;
-      if (!std::filesystem::equivalent(file, other, ignored)) continue;
-      throw UserError("the database is named twice", Where{file.string(), ""}, "Leave one of the two out.");
-    }
-  }
-
-  bool has_row(const std::string& wanted, const Operation& operation, const TrialFilter& filter) const {
+  /// Whether a row of the operation, with its types and options, on such a GPU is among those of the filter,
+  /// whose own GPUs do not count.
+  bool has_row(const std::string& wanted, const Operation& operation, TrialFilter filter) const {
+    bool found = false;
     for (const auto& database : databases_) {
       for (const std::string& gpu : database->gpus()) {
-        if (!has_words(gpu, wanted) && !has_words(alias(gpu), wanted)) continue;
-        if (has_row_of(*database, gpu, operation, filter)) return true;
+        if (found || (!has_words(gpu, wanted) && !has_words(alias(gpu), wanted))) continue;
+        filter.gpus = {gpu};
+        database->for_each(filter, [&](const Trial& trial) {
+          // The filter takes a part of a name for the whole.
+          found = trial.gpu == gpu && trial.operation == operation.name && is_of_variant(trial, operation);
+          return !found;
+        });
       }
     }
-    return false;
+    return found;
   }
 
   /// With each template only on those of its problems for which the GPU lacks rows of its operation.
@@ -192,13 +126,23 @@ class Sources {
     return spec;
   }
 
-  /// Problems without a valid configuration have no rows on any GPU.
-  void predict_for(const std::string& gpu, TuneSpec spec, const CompileOptions& compile) {
-    try {
-      predicted_->predict(std::move(spec), compile, gpu);
-    } catch (const NothingToDo& nothing) {
-      fmt::print(stderr, "note: {}\n", printable(nothing.what()));
-    }
+  /// Predicts configurations for a model, with progress on standard error. Throws UserError for an unknown
+  /// model; rethrows what ended the sweep.
+  void predict(TuneSpec spec, const CompileOptions& compile, const std::string& model) {
+    if (!folder_) folder_ = std::make_unique<ScratchFolder>();
+    compile.add_include_folders(spec);
+    ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, interrupted), interrupted);
+    Database database(folder_->path() / "predicted", Database::Mode::read_write);
+    SweepOptions options;
+    options.compile = compile.pool_options(spec);
+    options.command = "tiletune compare --predict";
+    options.interrupted = interrupted;
+    ConsoleObserver observer(false);
+    observer.on_note(fmt::format("predicting {} for {}", spec.name, gpus.gpu_sets.front().target().name));
+    const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, options, observer);
+    observer.finish();
+    if (summary.failure) std::rethrow_exception(summary.failure);
+    is_interrupted_ = is_interrupted_ || summary.interrupted;
   }
 
   void predict(const CompareOptions& options) {
@@ -216,32 +160,23 @@ class Sources {
     for (const std::string& name : options.names) {
       TuneSpec predicted = lacking(spec, name, compared);
       if (predicted.templates.empty()) continue;
-      if (!predicted_) predicted_ = std::make_unique<PredictedRows>();
-      predict_for(name, std::move(predicted), options.compile);
-      if (predicted_->interrupted()) return;
+      try {
+        predict(std::move(predicted), options.compile, name);
+      } catch (const NothingToDo& nothing) {
+        // Problems without a valid configuration have no rows on any GPU.
+        fmt::print(stderr, "note: {}\n", printable(nothing.what()));
+      }
+      if (is_interrupted_) return;
     }
-    if (predicted_) open(predicted_->file(), "predictions");
+    if (folder_) open(folder_->path() / "predicted", "predictions");
   }
 
   std::vector<GpuModel> models_;
-  std::unique_ptr<PredictedRows> predicted_;
+  std::unique_ptr<ScratchFolder> folder_;  ///< of predictions, if any
+  bool is_interrupted_ = false;
   std::vector<std::unique_ptr<Database>> databases_;
   std::vector<std::string> names_;
 };
-
-TrialFilter filter_of(const CompareOptions& options, CompareBy by, const Databases& databases) {
-  TrialFilter filter;
-  // Sides that differ in time may be a kernel before and after an edit.
-  const bool any = options.any_source || by == CompareBy::date || by == CompareBy::sweep;
-  filter.source_age = any ? SourceAge::any : SourceAge::newest;
-  filter.gpus = options.gpus;
-  filter.templates = options.templates;
-  filter.sources = parse_sources(options.sources);
-  std::vector<const Database*> all;
-  for (std::size_t i = 0; i < databases.size(); ++i) all.push_back(&databases[i]);
-  filter_problems(options.problems, all, filter);
-  return filter;
-}
 
 /// What `found` are instead of two sides, and what to do.
 std::string remedy_for(const CompareOptions& options, const Comparison& found) {
@@ -258,7 +193,14 @@ std::string remedy_for(const CompareOptions& options, const Comparison& found) {
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
                    const Databases& databases) {
   const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
-  const TrialFilter filter = filter_of(options, by, databases);
+  TrialFilter filter;
+  // Sides that differ in time may be a kernel before and after an edit.
+  const bool any = options.any_source || by == CompareBy::date || by == CompareBy::sweep;
+  filter.source_age = any ? SourceAge::any : SourceAge::newest;
+  filter.gpus = options.gpus;
+  filter.templates = options.templates;
+  filter.sources = parse_sources(options.sources);
+  filter_problems(options.problems, sources.all(), filter);
   for (std::size_t i = 0; i < databases.size(); ++i) note_earlier_sources(databases[i], filter);
   Comparison comparison = compare_databases(databases, {by, filter, options.names, sources.names()}, alias);
   if (comparison.sides.size() > 1) return comparison;
@@ -272,41 +214,34 @@ Comparison compare(const CompareOptions& options, CompareBy by, const Sources& s
                   remedy_for(options, comparison));
 }
 
-bool is_slower(const Comparison& comparison, std::optional<double> above) {
-  if (!above) return false;
-  const std::vector<Slowdown> slower = slowdowns(comparison, *above);
-  return std::any_of(slower.begin(), slower.end(), [](const Slowdown& each) { return each.is_certain; });
-}
-
-int run(const CompareOptions& options) {
-  const CompareBy by = parse_by(options.by);
+int run(CompareOptions& options) {
+  const auto by = from_name<CompareBy>(options.by);
+  if (!by)
+    throw UserError(fmt::format("cannot compare by '{}'", options.by), Where{"--by", ""},
+                    "Known: gpu, driver, date, sweep, source, database.");
   const Format format = format_from_name(options.format);
-  check_combination(options, by);
+  check_combination(options, *by);
   const Sources sources(options);
-  if (sources.interrupted()) return kInterrupted;
-  const Databases databases = sources.all();
+  if (sources.is_interrupted()) return kInterrupted;
+  const Databases databases(sources.all());
   int code = 0;
   sources.at_one_state([&] {
-    const Comparison comparison = compare(options, by, sources, databases);
+    const Comparison comparison = compare(options, *by, sources, databases);
     const bool on_stdout = options.output.empty();
-    const ComparisonView view{options.fail_above, on_stdout && stdout_wants_colour(),
-                              on_stdout ? stdout_width() : kUsualWidth};
-    stream_output(options.output,
-                  [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
-    if (!options.fill.empty()) {
-      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill, interrupted);
-      for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));
-      if (configs.written == 0) code = 1;
+    const TextStyle style{on_stdout && stdout_wants_colour(), on_stdout ? stdout_width() : kUsualWidth};
+    stream_output(options.output, [&](std::ostream& out) {
+      write_view(out, comparison_view(comparison, databases, options.fail_above), format, style);
+    });
+    if (!options.fill.empty()) code = write_fill_configs(comparison, databases, options.fill, interrupted);
+    if (options.fail_above) {
+      for (const Slowdown& slower : slowdowns(comparison, *options.fail_above))
+        if (slower.is_certain) code = 1;
     }
-    if (is_slower(comparison, options.fail_above)) code = 1;
-    const bool compared =
-        std::any_of(comparison.problems.begin(), comparison.problems.end(),
-                    [](const ComparedProblem& problem) { return problem.sides_with_kernels() > 1; });
-    if (!compared) {
-      throw NothingToDo(
-          "no problem ran on two sides under the same conditions", Where{join(sources.names(), ", "), ""},
-          "Compare sides that have a problem in common; --fill FILE writes the configs for it.");
-    }
+    for (const ComparedProblem& problem : comparison.problems)
+      if (problem.sides_with_kernels() > 1) return;
+    throw NothingToDo("no problem ran on two sides under the same conditions",
+                      Where{join(sources.names(), ", "), ""},
+                      "Compare sides that have a problem in common; --fill FILE writes the configs for it.");
   });
   return code;
 }
@@ -314,50 +249,42 @@ int run(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand(
-      "compare", "Compare what is best on several GPUs, or with several drivers, days, sweeps or sources");
-  command->add_option("NAME", options->names,
-                      "What to compare: words of a GPU's name, a driver, a date ... (default: all recorded)");
-  command->add_option("--db", options->databases, "Results database (repeatable)")
-      ->allow_extra_args(false)
+  auto [command, options] = add_command<CompareOptions>(
+      app, action, "compare",
+      "Compare what is best on several GPUs, or with several drivers, days, sweeps or sources", run);
+  const OptionTraits one_each{.one_each = true};
+  command.add_option("NAME", options.names,
+                     "What to compare: words of a GPU's name, a driver, a date ... (default: all recorded)");
+  add_option(command, "--db", options.databases, "Results database (repeatable)", one_each)
       ->default_str(kDefaultDatabase);
-  command->add_option("--by", options->by, "gpu, driver, date, sweep, source or database")
+  command.add_option("--by", options.by, "gpu, driver, date, sweep, source or database")
       ->capture_default_str();
-  command
-      ->add_option("--gpu", options->gpus,
-                   "With --by: only rows of this GPU: its full name, or whole words of it (repeatable)")
-      ->allow_extra_args(false);
-  command->add_option("--template", options->templates, "Only rows of this template (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--problem", options->problems,
-                   "Only rows of this problem, e.g. 4096x4096x4096 (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--source", options->sources,
-                   "Only rows of this source: measured, predicted, replayed or imported (repeatable)")
-      ->allow_extra_args(false);
-  command->add_flag("--any-source", options->any_source,
-                    std::string(kAnySourceHelp) + "; always included by date and by sweep");
-  command->add_option("--predict", options->predict,
-                      "Predict this config's problems for the named GPUs that have no rows of them");
-  options->compile.add_to(*command);
-  command->add_option(
-      "--fill", options->fill,
+  add_option(command, "--gpu", options.gpus,
+             "With --by: only rows of this GPU: its full name, or whole words of it (repeatable)", one_each);
+  add_option(command, "--template", options.templates, "Only rows of this template (repeatable)", one_each);
+  add_option(command, "--problem", options.problems,
+             "Only rows of this problem, e.g. 4096x4096x4096 (repeatable)", one_each);
+  add_option(command, "--source", options.sources,
+             "Only rows of this source: measured, predicted, replayed or imported (repeatable)", one_each);
+  command.add_flag("--any-source", options.any_source,
+                   std::string(kAnySourceHelp) + "; always included by date and by sweep");
+  command.add_option("--predict", options.predict,
+                     "Predict this config's problems for the named GPUs that have no rows of them");
+  options.compile.add_to(command);
+  command.add_option(
+      "--fill", options.fill,
       "Write the config that measures the best configurations of each side on the sides that lack them");
-  command->add_option("--fail-above", options->fail_above,
-                      "Exit with 1 when the fastest of a later side is slower than that of the first side by "
-                      "more than this percentage and more than the noise, or no longer runs");
-  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
-  command->footer(
+  command.add_option("--fail-above", options.fail_above,
+                     "Exit with 1 when the fastest of a later side is slower than that of the first side by "
+                     "more than this percentage and more than the noise, or no longer runs");
+  command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
+  command.add_option("-o,--output", options.output, "Write here instead of to standard output");
+  command.footer(
       "Examples:\n  tiletune compare A100 H100 --db a100.db --db h100.db\n"
       "  tiletune compare A100-80GB H100 H200 --predict configs/sgemm.json --db results/h200.db\n"
       "  tiletune compare A100 H100 --db all.db --fill missing.json\n"
       "  tiletune compare --by driver --gpu H200 --fail-above 5\n"
       "  tiletune compare --by database --db before.db --db after.db --format json");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

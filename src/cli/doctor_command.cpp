@@ -1,17 +1,7 @@
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <memory>
-#include <nlohmann/json.hpp>
-
-#include "base/printable.h"
 #include "base/version.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "doctor/doctor.h"
-#include "output/display.h"
-#include "output/table.h"
 
 namespace tiletune {
 
@@ -23,14 +13,6 @@ struct DoctorOptions {
   GpuChoice gpus{"", kAllGpus, false, {}};
   std::string format = "table";
 };
-
-std::vector<DoctorFinding> all_findings(const DoctorFacts& facts) {
-  std::vector<DoctorFinding> findings = examine_machine(facts.machine);
-  for (const GpuFacts& gpu : facts.gpus) {
-    for (DoctorFinding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
-  }
-  return findings;
-}
 
 /// One line, and under what is not ok why it matters and what to do.
 std::string as_text(const DoctorFinding& finding) {
@@ -53,51 +35,52 @@ std::string as_table(const std::vector<DoctorFinding>& findings) {
   return text + verdict(findings) + "\n";
 }
 
-Json as_json(const DoctorFinding& finding) {
-  Json json{{"check", finding.check}, {"status", name(finding.health)},
-            {"gpu", nullptr},         {"found", finding.found},
-            {"why", finding.why},     {"remedy", finding.remedy}};
-  if (finding.gpu) json["gpu"] = *finding.gpu;
-  return json;
-}
-
-std::string as_json(const std::vector<DoctorFinding>& findings) {
+Json as_json(const std::vector<DoctorFinding>& findings) {
   Json checks = Json::array();
-  for (const DoctorFinding& finding : findings) checks.push_back(as_json(finding));
-  const Json document{{"tiletune", kVersion}, {"verdict", verdict(findings)}, {"checks", checks}};
-  return json_text(document, 2) + "\n";
+  for (const DoctorFinding& finding : findings)
+    checks.push_back({{"check", finding.check},
+                      {"status", name(finding.health)},
+                      {"gpu", finding.gpu ? Json(*finding.gpu) : Json()},
+                      {"found", finding.found},
+                      {"why", finding.why},
+                      {"remedy", finding.remedy}});
+  return {{"tiletune", kVersion}, {"verdict", verdict(findings)}, {"checks", checks}};
 }
 
-int run(const DoctorOptions& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+int run(DoctorOptions& options) {
+  const bool json = asks_for_json(options.format);
   const bool all = options.gpus.indices == kAllGpus;
-  const std::vector<DoctorFinding> findings = all_findings(
+  const DoctorFacts facts =
       collect_facts([&](const std::vector<int>& gpus) { return start_gpu_clients(options.gpus, gpus); },
-                    all ? std::vector<int>{} : parse_gpu_indices(options.gpus.indices)));
-  write_output("", json ? as_json(findings) : fitted(as_table(findings), stdout_style().width));
+                    all ? std::vector<int>{} : parse_gpu_indices(options.gpus.indices));
+  std::vector<DoctorFinding> findings = examine_machine(facts.machine);
+  for (const GpuFacts& gpu : facts.gpus)
+    for (DoctorFinding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
+  if (json)
+    print_json(as_json(findings));
+  else
+    write_output("", fitted(as_table(findings), stdout_style().width));
   return exit_code(findings);
 }
 
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app.add_subcommand(
-      "doctor", "Report what would disturb measurements on this machine, and how to correct it");
-  command
-      ->add_option("--gpus", options->gpus.indices, "GPUs to check: all, or the driver's numbers such as 0,1")
-      ->capture_default_str();
-  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  auto [command, options] = add_command<DoctorOptions>(
+      app, action, "doctor", "Report what would disturb measurements on this machine, and how to correct it",
+      run);
+  add_option(command, "--gpus", options.gpus.indices,
+             "GPUs to check: all, or the driver's numbers such as 0,1", {.shows_default = true});
+  command.add_option("--format", options.format, "table or json")->capture_default_str();
   // For tests: a program that speaks the GPU worker's protocol, repeated for its arguments, and how long it
   // may take.
-  command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
-  command->add_option("--open-timeout", options->gpus.open_timeout_s)->group("");
-  command->footer(
+  command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");
+  command.add_option("--open-timeout", options.gpus.open_timeout_s)->group("");
+  command.footer(
       "Nothing is changed. Exit code 0: nothing would disturb a measurement, or there is no GPU and the rest "
       "works;\n1: something would; 3: a GPU exists but cannot be used.\n"
       "Examples:\n  tiletune doctor\n  tiletune doctor --gpus 0\n"
       "  tiletune doctor --format json | jq '.checks[] | select(.status != \"ok\")'");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

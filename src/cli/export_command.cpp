@@ -1,15 +1,8 @@
-#include <fmt/format.h>
-
-#include <cstdio>
-
-#include "base/error.h"
-#include "base/printable.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
-#include "output/header.h"
+#include "output/report/report.h"
 #include "rank/portfolio.h"
+#include "tune/provenance.h"
 
 namespace tiletune {
 
@@ -42,63 +35,102 @@ const ExportFormat& checked_format(const ExportOptions& options) {
   return format;
 }
 
-/// On stderr, as `report` does; nothing for standard output.
-void tell_what_was_written(const std::filesystem::path& file) {
-  if (file.empty() || file == "-") return;
+/// " (12.3 KiB)" of a file with something in it.
+std::string weight_of(const std::filesystem::path& file) {
   std::error_code unknown;
   const auto bytes = std::filesystem::file_size(file, unknown);
-  fmt::print(stderr, "wrote {}{}\n", printable(file.string()),
-             unknown ? "" : fmt::format(" ({})", human_bytes(bytes)));
+  return unknown ? "" : fmt::format(" ({})", human_bytes(bytes));
 }
 
-std::optional<PortfolioOptions> portfolio_of(const ExportOptions& options) {
-  if (!options.portfolio) return std::nullopt;
-  PortfolioOptions portfolio;
-  portfolio.most_kernels = *options.portfolio;
-  portfolio.folds = 0;  // nothing exported depends on it
-  return portfolio;
-}
-
-int run(const ExportOptions& options) {
+int run(ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
-  const ExportRequest request{
-      options.rows.filter(database), options.samples, options.name_space.value_or(""), portfolio_of(options),
-      [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); }};
+  ExportRequest request{options.rows.filter(database), options.samples, options.name_space.value_or("")};
+  request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
+  if (options.portfolio) {
+    request.portfolio.emplace().most_kernels = *options.portfolio;
+    request.portfolio->folds = 0;  // nothing exported depends on it
+  }
   show_rows(database, request.filter, [&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
     stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
   });
-  tell_what_was_written(options.output);
+  if (!options.output.empty() && options.output != "-")
+    fmt::print(stderr, "wrote {}{}\n", printable(options.output.string()), weight_of(options.output));
+  return 0;
+}
+
+struct ReportFlags {
+  FilterOptions rows;
+  std::int64_t limit = 10000;
+  std::filesystem::path output = "report.html";
+  std::string command_line;
+};
+
+/// On stderr: the page itself may go to standard output.
+void print_result(const ReportFlags& flags, const ReportSize& size) {
+  const bool is_file = flags.output != "-";
+  fmt::print(stderr, "{}{}: {} in {}{}\n", is_file ? flags.output.string() : "report",
+             is_file ? weight_of(flags.output) : "", counted(size.shown, "configuration"),
+             counted(size.groups, "comparable set"),
+             size.shown == size.configurations
+                 ? ""
+                 : fmt::format(", {} slower ones left out (--limit)", size.configurations - size.shown));
+  if (!report_has_charts())
+    fmt::print(stderr,
+               "the page has tables instead of charts: tiletune was built without Vega (apt-get install "
+               "libjs-vega, then rebuild)\n");
+}
+
+[[noreturn]] void throw_no_row(const ReportFlags& flags) {
+  const std::string file = flags.rows.database.string();
+  throw NothingToDo("no row matches", Where{file, ""},
+                    fmt::format("Loosen the filters, name another file with --db, or fill this one: tiletune "
+                                "sweep CONFIG --db {0}, or tiletune import FILE --db {0}.",
+                                shell_quoted(file)));
+}
+
+int run(ReportFlags& flags) {
+  check_output(flags.output, flags.rows.database);
+  const Database database(flags.rows.database, Database::Mode::read_only);
+  const TrialFilter filter = flags.rows.filter(database);
+  const std::vector<GpuModel> models = shipped_gpu_models();
+  const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),
+                              [&](const std::string& gpu) { return alias_of(models, gpu); }};
+  ReportSize size;
+  show_rows(database, filter, [&] {
+    if (database.outcome_counts(filter).empty()) throw_no_row(flags);
+    stream_output(flags.output, [&](std::ostream& out) {
+      size = write_report(out, database, filter, options);
+      if (size.groups == 0) throw_no_row(flags);  // baselines alone
+    });
+  });
+  print_result(flags, size);
   return 0;
 }
 
 }  // namespace
 
 void add_export_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write recorded results as JSON, or the best as a C++ header");
-  options->rows.add_to(*command);
-  command->add_flag("--best", options->best, "Only the best configuration per GPU and problem, ready to use");
-  command->add_flag("--samples", options->samples, "Include every raw sample");
-  command->add_option("--format", options->format, export_formats_help())->capture_default_str();
+  auto [command, options] = add_command<ExportOptions>(
+      app, action, "export", "Write recorded results as JSON, or the best as a C++ header", run);
+  options.rows.add_to(command);
+  command.add_flag("--best", options.best, "Only the best configuration per GPU and problem, ready to use");
+  command.add_flag("--samples", options.samples, "Include every raw sample");
+  command.add_option("--format", options.format, export_formats_help())->capture_default_str();
   command
-      ->add_option("--namespace", options->name_space,
-                   "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
+      .add_option("--namespace", options.name_space,
+                  "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
       ->default_str(kHeaderNamespace);
-  command
-      ->add_option(
-          "--portfolio", options->portfolio,
-          "With --best or --format header: at most N kernels for all problems, and the predicted times by "
-          "which to choose one, as 'tiletune portfolio -k N' prints them")
-      ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
-      ->type_name("N");
-  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
-  command->footer(
+  add_option(command, "--portfolio", options.portfolio,
+             "With --best or --format header: at most N kernels for all problems, and the predicted times by "
+             "which to choose one, as 'tiletune portfolio -k N' prints them",
+             {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio)});
+  command.add_option("-o,--output", options.output, "Write here instead of to standard output");
+  command.footer(
       "Examples:\n  tiletune export --best -o best.json\n"
       "  tiletune export --format header -o tuned.h\n"
       "  tiletune export --format header --db l40.db --namespace tuned::l40 -o tuned_l40.h\n"
@@ -106,7 +138,19 @@ void add_export_command(CLI::App& app, Action& action) {
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
       "results.T4.json");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+void add_report_command(CLI::App& app, Action& action, const std::string& command_line) {
+  auto [command, flags] = add_command<ReportFlags>(
+      app, action, "report", "Write recorded results as one HTML page with tables and charts", run);
+  flags.command_line = command_line;
+  flags.rows.add_to(command);
+  add_option(command, "--limit", flags.limit, "Configurations per GPU and problem, fastest first; 0: all",
+             {.check = whole_number(), .shows_default = true});
+  command.add_option("-o,--output", flags.output, "The page; -: standard output")->capture_default_str();
+  command.footer(
+      "The page needs a browser and no network.\nExamples:\n  tiletune report\n"
+      "  tiletune report --db results/tiletune.db --problem 4096x4096x4096 -o report.html");
 }
 
 }  // namespace tiletune

@@ -1,39 +1,24 @@
 #include "cli/gpus.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <numeric>
-#include <system_error>
-#include <utility>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/common.h"
 
 namespace tiletune {
 
 std::vector<int> parse_gpu_indices(const std::string& text) {
   std::vector<int> indices;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    int index = 0;
-    const auto [next, error] = std::from_chars(at, end, index);
-    const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
-    if (error != std::errc() || index < 0 || !is_new || (next != end && *next != ',')) {
+  for (const std::string& word : split(text, ',')) {
+    const int index = number_in<int>(word).value_or(-1);
+    if (index < 0 || std::find(indices.begin(), indices.end(), index) != indices.end())
       throw UserError(fmt::format("'{}' is not a list of GPUs", text), Where{"--gpus", ""},
                       "Write 'all', or the numbers of different GPUs separated by commas, such as 0,1.");
-    }
     indices.push_back(index);
-    if (next == end) return indices;
-    at = next + 1;
   }
+  return indices;
 }
 
 std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
@@ -76,122 +61,83 @@ GpuClientOptions client_options(const GpuChoice& choice, const std::string& gpus
   return options;
 }
 
+std::string list_of(const std::vector<int>& indices) { return fmt::format("{}", fmt::join(indices, ",")); }
+
+std::unique_ptr<GpuClient> started_client(const GpuChoice& choice, const std::vector<int>& gpus) {
+  auto client = std::make_unique<GpuClient>(client_options(choice, list_of(gpus)));
+  client->start();
+  return client;
+}
+
 struct OpenedGpu {
   std::unique_ptr<GpuClient> client;
   Target target;
 };
 
-bool same_kind(const Target& a, const Target& b) {
-  return a.name == b.name && a.architecture == b.architecture && a.driver_version == b.driver_version;
-}
-
-std::string list_of(const std::vector<int>& indices) { return fmt::format("{}", fmt::join(indices, ",")); }
-
-/// /dev/nvidia0, /dev/nvidia1, ...
-int gpu_device_files() {
-  int count = 0;
-  std::error_code unreadable;
-  while (std::filesystem::exists(fmt::format("/dev/nvidia{}", count), unreadable)) ++count;
-  return count;
-}
-
 class Opener {
  public:
-  /// `together`: how many GPUs compute each problem.
+  /// `together`: how many GPUs compute each problem, and share a worker.
   Opener(const GpuChoice& choice, Stop stop, int together = 1)
-      : choice_(choice),
-        stop_(std::move(stop)),
-        together_(static_cast<std::size_t>(together)),
-        models_(shipped_gpu_models()) {}
+      : choice_(choice), stop_(std::move(stop)), together_(together), models_(shipped_gpu_models()) {}
 
   std::vector<OpenedGpu> gpus;
   std::vector<std::string> notes;
   std::string no_gpu;  ///< why this machine has none
 
   void open() {
-    if (together_ > 1) return open_groups();
-    if (choice_.indices != kAllGpus) return open(parse_gpu_indices(choice_.indices));
-    open_all();
-  }
-
- private:
-  /// GPU 0 reports how many there are. The workers of as many as /dev shows start with it, because the driver
-  /// takes up to a second for each.
-  void open_all() {
-    const bool all_are_visible = choice_.worker.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr;
-    std::vector<int> first(static_cast<std::size_t>(all_are_visible ? std::max(gpu_device_files(), 1) : 1));
-    std::iota(first.begin(), first.end(), 0);
-    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, first);
-    for (const int index : first) {
-      if (index == 0 || index < devices_) open(index, std::move(clients[static_cast<std::size_t>(index)]));
-    }
-    std::vector<int> others;
-    for (int index = static_cast<int>(first.size()); index < devices_; ++index) others.push_back(index);
+    std::vector<int> indices(together_);
+    // The first worker reports how many GPUs there are. The workers of as many as /dev shows start with it,
+    // because the driver takes up to a second for each.
+    std::error_code unreadable;
+    if (is_all_ && together_ == 1 && choice_.worker.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr)
+      while (std::filesystem::exists(fmt::format("/dev/nvidia{}", indices.size()), unreadable))
+        indices.push_back(0);
+    std::iota(indices.begin(), indices.end(), 0);
+    if (!is_all_ && (choice_.asked || together_ == 1)) indices = parse_gpu_indices(choice_.indices);
+    if (std::ssize(indices) < together_) throw too_few(fmt::format("--gpus names {}", indices.size()));
+    open(indices);
+    if (!is_all_ || gpus.empty()) return;
+    std::vector<int> others(std::max(devices_ - static_cast<int>(indices.size()), 0));
+    std::iota(others.begin(), others.end(), static_cast<int>(indices.size()));
     open(others);
   }
 
+ private:
+  using Group = std::vector<int>;
+
   void open(const std::vector<int>& indices) {
-    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, indices);
-    for (std::size_t i = 0; i < clients.size(); ++i) open(indices[i], std::move(clients[i]));
+    std::vector<std::pair<Group, std::unique_ptr<GpuClient>>> groups;
+    auto first = indices.begin();
+    for (; indices.end() - first >= together_; first += together_) {
+      Group group(first, first + together_);
+      auto client = started_client(choice_, group);
+      groups.emplace_back(std::move(group), std::move(client));
+    }
+    for (; first != indices.end(); ++first)
+      notes.push_back(fmt::format("GPU {} is left out: {} GPUs compute each problem", *first, together_));
+    for (auto& [group, client] : groups)
+      if (!is_all_ || group.front() == 0 || group.back() < devices_) open(group, std::move(client));
   }
 
-  void open(int index, std::unique_ptr<GpuClient> client) {
+  void open(const Group& group, std::unique_ptr<GpuClient> client) {
     try {
       const auto opened = client->open(stop_);
       if (!opened) {
-        if (choice_.asked) throw GpuError(fmt::format("GPU {}: {}", index, client->why()));
+        if (choice_.asked)
+          throw GpuError(
+              fmt::format("GPU{} {}: {}", together_ > 1 ? "s" : "", list_of(group), client->why()));
         no_gpu = client->why();
         return;
       }
       devices_ = opened->devices;
+      if (together_ > 1 && *std::max_element(group.begin(), group.end()) >= devices_)
+        throw too_few(fmt::format("the driver shows {}", devices_));
       gpus.push_back({std::move(client), target_from_device(*opened, models_)});
     } catch (const GpuError& error) {
       // Without the first one the number of GPUs is not known.
-      if (choice_.indices != kAllGpus || index == 0) throw;
-      notes.push_back(fmt::format("GPU {} is left out: {}. {}", index, error.what(), kGpuRemedy));
+      if (!is_all_ || together_ > 1 || group.front() == 0) throw;
+      notes.push_back(fmt::format("GPU {} is left out: {}. {}", group.front(), error.what(), kGpuRemedy));
     }
-  }
-
-  /// Workers with several GPUs each.
-  void open_groups() {
-    const bool all = choice_.indices == kAllGpus;
-    std::vector<int> indices(together_);
-    std::iota(indices.begin(), indices.end(), 0);
-    if (choice_.asked && !all) indices = parse_gpu_indices(choice_.indices);
-    if (indices.size() < together_) throw too_few(fmt::format("--gpus names {}", indices.size()));
-    open_groups_of(indices);
-    if (!all || gpus.empty()) return;
-    indices.resize(static_cast<std::size_t>(devices_));
-    std::iota(indices.begin(), indices.end(), 0);
-    open_groups_of({indices.begin() + static_cast<std::ptrdiff_t>(together_), indices.end()});
-  }
-
-  void open_groups_of(const std::vector<int>& indices) {
-    std::vector<std::pair<std::vector<int>, std::unique_ptr<GpuClient>>> groups;
-    for (std::size_t first = 0; first + together_ <= indices.size(); first += together_) {
-      const auto begin = indices.begin() + static_cast<std::ptrdiff_t>(first);
-      std::vector<int> group(begin, begin + static_cast<std::ptrdiff_t>(together_));
-      auto client = std::make_unique<GpuClient>(client_options(choice_, list_of(group)));
-      client->start();
-      groups.emplace_back(std::move(group), std::move(client));
-    }
-    for (std::size_t left = indices.size() % together_; left > 0; --left)
-      notes.push_back(fmt::format("GPU {} is left out: {} GPUs compute each problem",
-                                  indices[indices.size() - left], together_));
-    for (auto& [group, client] : groups) open_group(group, std::move(client));
-  }
-
-  void open_group(const std::vector<int>& group, std::unique_ptr<GpuClient> client) {
-    const auto opened = client->open(stop_);
-    if (!opened) {
-      if (choice_.asked) throw GpuError(fmt::format("GPUs {}: {}", list_of(group), client->why()));
-      no_gpu = client->why();
-      return;
-    }
-    devices_ = opened->devices;
-    if (*std::max_element(group.begin(), group.end()) >= devices_)
-      throw too_few(fmt::format("the driver shows {}", devices_));
-    gpus.push_back({std::move(client), target_from_device(*opened, models_)});
   }
 
   UserError too_few(const std::string& found) const {
@@ -201,7 +147,8 @@ class Opener {
 
   const GpuChoice& choice_;
   Stop stop_;
-  std::size_t together_ = 1;
+  int together_ = 1;
+  bool is_all_ = choice_.indices == kAllGpus;
   std::vector<GpuModel> models_;
   int devices_ = 0;
 };
@@ -209,8 +156,8 @@ class Opener {
 GpuSet predicting_gpu_set(const std::string& model, std::vector<Task> tasks) {
   GpuSet gpu_set;
   gpu_set.tasks = std::move(tasks);
-  gpu_set.evaluators.push_back(make_predicting_evaluator(
-      target_from_model(find_gpu_model(shipped_gpu_models(), model), shipped_static_model())));
+  gpu_set.evaluators.push_back(
+      make_predicting_evaluator(targets_for({model}, shipped_static_model()).front()));
   return gpu_set;
 }
 
@@ -232,36 +179,32 @@ int gpus_together(const TuneSpec& spec, const std::vector<Task>& tasks) {
   return gpus;
 }
 
-/// Nothing is timed that cannot be verified.
-void check_references(const TuneSpec& spec) {
-  for (const TemplateSpec& kernel : spec.templates)
-    if (const auto fault = reference_fault(kernel)) throw UserError(*fault);
-}
-
-/// Workers read one folder of what Python writes, the one that was there when they were started.
-void share_scratch(const std::vector<Task>& first, std::size_t gpu_set, std::vector<Task>& tasks) {
-  const auto with_scratch =
-      std::find_if(first.begin(), first.end(), [](const Task& task) { return task.scratch != nullptr; });
-  for (Task& task : tasks) {
-    if (task.scratch) task.scratch = with_scratch->scratch;
-    task.gpu_set = gpu_set;
-  }
-}
-
 std::vector<GpuSet> measuring_gpu_sets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
                                        std::vector<Task> tasks, const Stop& stop) {
-  check_references(spec);
+  // Nothing is timed that cannot be verified.
+  for (const TemplateSpec& kernel : spec.templates)
+    if (const auto fault = reference_fault(kernel)) throw UserError(*fault);
   std::vector<GpuSet> gpu_sets(1);
   gpu_sets.front().tasks = std::move(tasks);
   for (OpenedGpu& gpu : gpus) {
     auto gpu_set = std::find_if(gpu_sets.begin(), gpu_sets.end(), [&](const GpuSet& other) {
-      return other.evaluators.empty() || same_kind(other.target(), gpu.target);
+      const auto kind = [](const Target& target) {
+        return std::tie(target.name, target.architecture, target.driver_version);
+      };
+      return other.evaluators.empty() || kind(other.target()) == kind(gpu.target);
     });
     if (gpu_set == gpu_sets.end()) {
       gpu_sets.emplace_back();
       gpu_set = std::prev(gpu_sets.end());
       gpu_set->tasks = plan_tasks(spec, stop);
-      share_scratch(gpu_sets.front().tasks, gpu_sets.size() - 1, gpu_set->tasks);
+      // Workers read one folder of what Python writes, the one that was there when they were started.
+      const std::vector<Task>& first = gpu_sets.front().tasks;
+      const auto with_scratch =
+          std::find_if(first.begin(), first.end(), [](const Task& task) { return task.scratch != nullptr; });
+      for (Task& task : gpu_set->tasks) {
+        if (task.scratch) task.scratch = with_scratch->scratch;
+        task.gpu_set = gpu_sets.size() - 1;
+      }
     }
     gpu_set->evaluators.push_back(
         make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
@@ -275,13 +218,11 @@ std::vector<Target> targets_for(const std::vector<std::string>& names, const Sta
   const std::vector<GpuModel> models = shipped_gpu_models();
   if (names.empty()) {
     std::vector<std::string> known;
-    known.reserve(models.size());
     for (const GpuModel& model : models) known.push_back(model.name);
     throw UserError("no GPU was named", Where{"--gpu", ""},
                     "Name at least one: " + join(known, ", ") + ". For example: --gpu A100-80GB --gpu H100");
   }
   std::vector<Target> targets;
-  targets.reserve(names.size());
   for (const std::string& name : names)
     targets.push_back(target_from_model(find_gpu_model(models, name), static_model));
   return targets;
@@ -290,21 +231,14 @@ std::vector<Target> targets_for(const std::vector<std::string>& names, const Sta
 std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
                                                           const std::vector<int>& indices) {
   std::vector<std::unique_ptr<GpuClient>> clients;
-  for (const int index : indices) {
-    clients.push_back(std::make_unique<GpuClient>(client_options(choice, std::to_string(index))));
-    clients.back()->start();
-  }
+  for (const int index : indices) clients.push_back(started_client(choice, {index}));
   return clients;
 }
 
-std::string gpu_name(const GpuChoice& choice, const std::string& default_model) {
-  const auto name_of_model = [](const std::string& model) {
-    return find_gpu_model(shipped_gpu_models(), model).name;
-  };
-  if (!choice.model.empty()) return name_of_model(choice.model);
+std::string gpu_name(const GpuChoice& choice) {
   Opener opener(choice, never_stop);
-  opener.open();
-  return opener.gpus.empty() ? name_of_model(model_or_default(default_model))
+  if (choice.model.empty()) opener.open();
+  return opener.gpus.empty() ? find_gpu_model(shipped_gpu_models(), model_or_default(choice.model)).name
                              : opener.gpus.front().target.name;
 }
 

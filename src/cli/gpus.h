@@ -52,9 +52,9 @@ struct ChosenGpus {
   std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
 };
 
-/// The name that rows of the first of these GPUs have; of `default_model` where the machine has none. Throws
-/// as choose_gpus().
-std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
+/// The name that rows of the first of these GPUs have; of the default model where the machine has none.
+/// Throws as choose_gpus().
+std::string gpu_name(const GpuChoice& choice);
 
 /// Opens the GPUs, one worker each, or one for as many as compute each problem together, and groups them by
 /// model; where the machine has none, or a model is named, the only set of GPUs predicts. `tasks` are the

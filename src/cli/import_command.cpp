@@ -1,27 +1,24 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <list>
 
-#include "base/error.h"
-#include "base/printable.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "foreign/import.h"
-#include "foreign/row.h"
-#include "output/display.h"
 #include "output/export.h"
 #include "output/progress.h"
+#include "store/merge.h"
 
 namespace tiletune {
 
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
 struct ImportOptions {
-  std::vector<std::filesystem::path> files;
-  std::filesystem::path database = kDefaultDatabase;
+  std::vector<fs::path> files;
+  fs::path database = kDefaultDatabase;
   ImportFacts facts;
   std::string format = "table";
 };
@@ -36,16 +33,6 @@ std::string listed(const std::set<std::string>& values, const char* plural) {
                             : number_of(values.size(), values.size()) + " " + plural;
 }
 
-std::string recorded_text(const ImportSummary& summary) {
-  if (summary.first_recorded_at.empty()) return "";
-  if (summary.first_recorded_at == summary.last_recorded_at) return ", " + summary.first_recorded_at;
-  return fmt::format(", {} to {}", summary.first_recorded_at, summary.last_recorded_at);
-}
-
-std::string outcomes_text(const ImportSummary& summary) {
-  return outcome_summary({summary.outcomes.begin(), summary.outcomes.end()});
-}
-
 /// Problems that are known by a name.
 std::set<std::string> named_problems(const ImportSummary& summary) {
   std::set<std::string> names = summary.problems;
@@ -54,14 +41,16 @@ std::set<std::string> named_problems(const ImportSummary& summary) {
 }
 
 std::string as_text(const ImportSummary& summary) {
+  std::string recorded = summary.first_recorded_at.empty() ? "" : ", " + summary.first_recorded_at;
+  if (summary.first_recorded_at != summary.last_recorded_at) recorded += " to " + summary.last_recorded_at;
   std::string text =
       fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
-                  listed(summary.gpus, "GPUs"), recorded_text(summary));
+                  listed(summary.gpus, "GPUs"), recorded);
   const std::uint64_t known = summary.rows - summary.new_rows;
   text += fmt::format("  {}{}: {}\n", counted(summary.rows, "row"),
                       known == 0 ? "" : fmt::format(", {} of them present already", known),
-                      outcomes_text(summary));
+                      outcome_summary({summary.outcomes.begin(), summary.outcomes.end()}));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
   for (const auto& [what, count] : summary.reasons) {
@@ -69,35 +58,32 @@ std::string as_text(const ImportSummary& summary) {
     if (++shown > kMostReasons) continue;
     text += fmt::format("  {} {}: {}\n", name(what.first), count, what.second);
   }
-  if (shown > kMostReasons) {
+  if (shown > kMostReasons)
     text +=
         fmt::format("  {} more reasons not shown\n", number_of(shown - kMostReasons, summary.reasons.size()));
-  }
   if (summary.kernels.size() == 1)
     text += fmt::format("  {} {}: {}\n", number_of(summary.parameters.size(), summary.parameters.size()),
                         summary.parameters.size() == 1 ? "parameter" : "parameters",
                         join(summary.parameters, ", "));
   const std::set<std::string> names = named_problems(summary);
-  if (!names.empty()) {
+  if (!names.empty())
     text += fmt::format(
         "  the problem '{}'{} is a name without sizes: it equals only problems of the same name\n",
         printable(*names.begin()),
         names.size() == 1
             ? ""
             : fmt::format(" (and {} more)", number_of(names.size() - 1, summary.problems.size())));
-  }
-  if (summary.unfinished) {
+  if (summary.unfinished)
     text += fmt::format("  unfinished: {}; all rows before that are imported\n",
                         summary.lost_row ? "it ends in the middle of a row, which is left out"
                                          : "its closing braces are missing");
-  }
   return text;
 }
 
-nlohmann::ordered_json as_json(const ImportSummary& summary) {
-  auto outcomes = nlohmann::ordered_json::object();
+Json as_json(const ImportSummary& summary) {
+  auto outcomes = Json::object();
   for (const auto& [outcome, count] : summary.outcomes) outcomes[std::string(name(outcome))] = count;
-  auto reasons = nlohmann::ordered_json::array();
+  auto reasons = Json::array();
   for (const auto& [what, count] : summary.reasons)
     reasons.push_back({{"outcome", name(what.first)}, {"reason", what.second}, {"rows", count}});
   return {{"file", summary.file.string()},
@@ -117,102 +103,179 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"reasons", std::move(reasons)}};
 }
 
-struct Interruption {};
-
-/// What became of each file.
-struct Imported {
-  std::vector<ImportSummary> summaries;
-  std::vector<std::string> errors;  ///< of files of which nothing was taken in
-  bool interrupted = false;
-};
-
-/// A file with a mistake in it does not keep the others out.
-Imported import_all(const ImportOptions& options, Database& database) {
+int run(ImportOptions& options) {
+  const bool json = asks_for_json(options.format);
+  catch_interrupts();
+  std::error_code ignored;
+  const bool is_new = !fs::exists(options.database, ignored);
+  Database database(options.database, Database::Mode::read_write);
   Progress progress(false, ::isatty(STDERR_FILENO) != 0);
-  Imported imported;
-  for (const auto& file : options.files) {
+  auto files = Json::array();
+  std::string text;
+  std::vector<std::string> errors;  // of files of which nothing was taken in
+  int code = 0;
+  for (const fs::path& file : options.files) {
     const std::string task = "importing " + printable(file.filename().string());
+    const auto take = [&](std::uint64_t rows) {
+      if (interrupted()) throw Stopped();
+      progress.update({task, rows, 0, ""});
+    };
+    constexpr int kMistake = 2;  // which does not keep the other files out
     try {
-      imported.summaries.push_back(import_file(database, file, options.facts, [&](std::uint64_t rows) {
-        if (interrupted()) throw Interruption{};
-        progress.update({task, rows, 0, ""});
-      }));
-      const ImportSummary& summary = imported.summaries.back();
-      if (summary.rows > 0) continue;
-      imported.summaries.pop_back();
-      imported.errors.push_back(file.string() + ": holds no rows");
+      const ImportSummary summary = import_file(database, file, options.facts, take);
+      if (summary.rows == 0) throw UserError("holds no rows", Where{file.string(), ""}, "");
+      files.push_back(as_json(summary));
+      text += as_text(summary);
     } catch (const UserError& error) {
-      imported.errors.emplace_back(error.what());
-    } catch (const Interruption&) {
-      imported.errors.push_back(file.string() + ": interrupted; nothing of it was imported");
-      imported.interrupted = true;
+      errors.emplace_back(error.what());
+      code = kMistake;
+    } catch (const Stopped&) {
+      errors.push_back(file.string() + ": interrupted; nothing of it was imported");
+      code = kInterrupted;
       break;
     }
   }
-  return imported;
-}
-
-/// Says what is wrong with files, each for itself, and gives the exit code.
-int verdict_of(const Imported& imported, std::size_t files) {
-  for (const std::string& error : imported.errors)
-    std::cerr << "tiletune: error: " << printable_message(error) << "\n";
-  if (imported.errors.empty()) return 0;
-  if (files > 1)
-    std::cerr << fmt::format("tiletune: {} of {} files were imported\n", imported.summaries.size(), files);
-  constexpr int kMistake = 2;
-  return imported.interrupted ? kInterrupted : kMistake;
-}
-
-int run(const ImportOptions& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
-  catch_interrupts();
-  std::error_code ignored;
-  const bool is_new = !std::filesystem::exists(options.database, ignored);
-  Database database(options.database, Database::Mode::read_write);
-  const Imported imported = import_all(options, database);
-  const std::vector<ImportSummary>& summaries = imported.summaries;
-  auto files = nlohmann::ordered_json::array();
-  std::string text;
-  for (const ImportSummary& summary : summaries) {
-    files.push_back(as_json(summary));
-    text += as_text(summary);
-  }
-  if (!summaries.empty())
-    text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
-  if (json) {
-    text = json_text({{"database", options.database.string()}, {"files", files}}, 2) + "\n";
-    write_output("", text);
-  } else {
+  progress.finish();
+  if (!files.empty()) text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
+  if (json)
+    print_json({{"database", options.database.string()}, {"files", files}});
+  else
     write_output("", printable_message(text));
+  if (is_new && files.empty()) database.remove_if_empty();
+  for (const std::string& error : errors)
+    fmt::print(stderr, "tiletune: error: {}\n", printable_message(error));
+  if (!errors.empty() && options.files.size() > 1)
+    fmt::print(stderr, "tiletune: {} of {} files were imported\n", files.size(), options.files.size());
+  return code;
+}
+
+struct MergeOptions {
+  std::vector<fs::path> inputs;
+  fs::path output;
+  std::string format = "table";
+};
+
+void check_inputs(const MergeOptions& options) {
+  const auto same = [](const fs::path& one, const fs::path& other) {
+    std::error_code ignored;
+    return fs::equivalent(one, other, ignored);
+  };
+  for (auto input = options.inputs.begin(); input != options.inputs.end(); ++input) {
+    const Where where{input->string(), ""};
+    if (same(*input, options.output))
+      throw UserError("the output is one of the inputs", where,
+                      "Leave it out of the inputs: its rows are kept.");
+    const auto first = std::find_if(options.inputs.begin(), input,
+                                    [&](const fs::path& other) { return same(*input, other); });
+    if (first != input)
+      throw UserError(fmt::format("this is the same file as the input {}", first->string()), where,
+                      "Name it once.");
   }
-  if (is_new && summaries.empty()) database.remove_if_empty();
-  return verdict_of(imported, options.files.size());
+}
+
+struct Merged {
+  std::vector<std::pair<fs::path, MergeSummary>> inputs;
+  std::int64_t rows = 0;  ///< of the output
+};
+
+/// What a merge that does not come to its end has changed.
+std::string said_of_rest(const Merged& merged, bool keeps_each) {
+  if (merged.inputs.empty() || !keeps_each) return "nothing was changed";
+  std::vector<std::string> names;
+  for (const auto& [file, summary] : merged.inputs) names.push_back(file.string());
+  return "only what came before was merged: " + join(names, ", ");
+}
+
+/// The exit code.
+int merge_all(const MergeOptions& options, Merged& merged) {
+  bool keeps_each = false;
+  try {
+    const fs::path folder = fs::absolute(options.output).parent_path();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+      throw UserError(fmt::format("the folder of the output cannot be created: {}", error.message()),
+                      Where{options.output.string(), ""}, "Name another file with -o FILE.");
+    std::list<DatabaseCopy> copies;  // of all inputs, before anything is written
+    for (const fs::path& input : options.inputs) copies.emplace_back(input, folder, interrupted);
+    // The database that the others go into is one that is there, or a new one, which is there when it is
+    // whole.
+    std::optional<Database> present;
+    std::optional<MergedDatabase> made;
+    if (MergedDatabase::is_free(options.output))
+      made.emplace(options.output);
+    else
+      present.emplace(options.output, Database::Mode::read_write);
+    keeps_each = present.has_value();
+    for (const DatabaseCopy& copy : copies)
+      merged.inputs.emplace_back(copy.original(),
+                                 made ? made->add(copy, interrupted) : merge(copy, *present, interrupted));
+    merged.rows = made ? made->rows() : row_count(*present);
+    if (made) made->put_in_place();
+    return 0;
+  } catch (const Stopped&) {
+    const std::string text =
+        fmt::format("{}: interrupted; {}", options.output.string(), said_of_rest(merged, keeps_each));
+    fmt::print(stderr, "tiletune: error: {}\n", printable_message(text));
+    return kInterrupted;
+  } catch (const UserError& error) {
+    if (!merged.inputs.empty())
+      fmt::print(stderr, "tiletune: {}\n", printable_message(said_of_rest(merged, keeps_each)));
+    throw named_by(error.where().file == options.output.string() ? "-o FILE" : "", error);
+  }
+}
+
+int run(MergeOptions& options) {
+  const bool json = asks_for_json(options.format);
+  check_inputs(options);
+  catch_interrupts();
+  Merged merged;
+  const int code = merge_all(options, merged);
+  if (code != 0) return code;
+  auto files = Json::array();
+  std::string text;
+  for (const auto& [file, summary] : merged.inputs) {
+    files.push_back({{"file", file.string()},
+                     {"rows", summary.rows},
+                     {"new_rows", summary.new_rows},
+                     {"replaced", summary.replaced},
+                     {"sweeps", summary.sweeps},
+                     {"calibrations", summary.calibrations}});
+    text += fmt::format("{}: {}, {} new, {} replaced; {}, {}\n", printable(file.string()),
+                        counted(summary.rows, "row"), summary.new_rows, summary.replaced,
+                        counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"));
+  }
+  text += fmt::format("{} now has {}\n", printable(options.output.string()), counted(merged.rows, "row"));
+  if (json)
+    print_json({{"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}});
+  else
+    write_output("", text);
+  return 0;
 }
 
 }  // namespace
 
 void add_import_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "Import what other autotuners have recorded");
+  auto [command, options] =
+      add_command<ImportOptions>(app, action, "import", "Import what other autotuners have recorded", run);
   command
-      ->add_option("FILE", options->files,
-                   "Cache files of Kernel Tuner, T4 results or JSON output of KTT; also gzipped")
+      .add_option("FILE", options.files,
+                  "Cache files of Kernel Tuner, T4 results or JSON output of KTT; also gzipped")
       ->required();
-  command->add_option("--db", options->database, "Results database")->capture_default_str();
-  command->add_option("--gpu", options->facts.gpu, "The GPU's full name, in place of what the files say");
-  command->add_option("--problem", options->facts.problem,
-                      "The problem, such as 4096x4096, where a file does not say it");
-  command->add_option("--kernel", options->facts.kernel,
-                      "The kernel's name, which becomes the template, where a file does not say it");
-  command->add_option("--time-unit", options->facts.time_unit,
-                      "ms, us, ns or s, where a file does not say the unit of its times");
-  command->add_flag(
-      "--recorded-again", options->facts.recorded_again,
-      "The files are later recordings of GPUs that the database has: if a configuration has two "
-      "times, the later one counts");
-  command->add_option("--format", options->format, "table or json: how to print the summary")
+  command.add_option("--db", options.database, "Results database")->capture_default_str();
+  command.add_option("--gpu", options.facts.gpu, "The GPU's full name, in place of what the files say");
+  command.add_option("--problem", options.facts.problem,
+                     "The problem, such as 4096x4096, where a file does not say it");
+  command.add_option("--kernel", options.facts.kernel,
+                     "The kernel's name, which becomes the template, where a file does not say it");
+  command.add_option("--time-unit", options.facts.time_unit,
+                     "ms, us, ns or s, where a file does not say the unit of its times");
+  command.add_flag("--recorded-again", options.facts.recorded_again,
+                   "The files are later recordings of GPUs that the database has: if a configuration has two "
+                   "times, the later one counts");
+  command.add_option("--format", options.format, "table or json: how to print the summary")
       ->capture_default_str();
-  command->footer(
+  command.footer(
       "Each file is imported as a whole or not at all. Rows of other tools are marked as imported and are "
       "never\n"
       "ranked together with measured ones; a row that the database already has is kept. Databases of "
@@ -221,7 +284,20 @@ void add_import_command(CLI::App& app, Action& action) {
       "Examples:\n  tiletune import A100.json.gz A4000.json.gz --db hub.db\n"
       "  tiletune import results.T4.json --gpu \"NVIDIA A100-PCIE-40GB\" --problem 4096x4096 --kernel "
       "convolution_kernel");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+void add_merge_command(CLI::App& app, Action& action) {
+  auto [command, options] = add_command<MergeOptions>(app, action, "merge", "Join databases", run);
+  command.add_option("DATABASE", options.inputs, "Databases to merge; they are not changed")->required();
+  command.add_option("-o,--output", options.output, "Database to write into; it may exist already")
+      ->required();
+  command.add_option("--format", options.format, "table or json: how to print the summary")
+      ->capture_default_str();
+  command.footer(
+      "Of two rows with the same key, a measured time wins over one of a dropped configuration, and that "
+      "over a\nfailure; otherwise the later row wins. Sweeps get new numbers.\n"
+      "Examples:\n  tiletune merge a.db b.db -o all.db\n  tiletune merge colleague.db -o "
+      "results/tiletune.db");
 }
 
 }  // namespace tiletune

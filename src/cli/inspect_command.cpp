@@ -1,19 +1,13 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/commands.h"
+#include "base/clock.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "output/display.h"
-#include "output/json_stream.h"
+#include "output/cell_text.h"
 #include "output/progress.h"
-#include "output/table.h"
 #include "tune/inspection.h"
 
 namespace tiletune {
@@ -22,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Options of `inspect` and `compile`.
 struct InspectCommand {
   ConfigOptions config;
   CompileOptions compile;
@@ -30,11 +25,8 @@ struct InspectCommand {
   bool quiet = false;
   bool sass = false;
   std::string static_model;
+  std::string shard;
 };
-
-std::string shared_text(const Resources& resources, const KernelLaunch& launch) {
-  return human_bytes(static_cast<std::uint64_t>(resources.static_shared_bytes + launch.dynamic_shared_bytes));
-}
 
 /// Shows the launch with the lowest occupancy of several.
 std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
@@ -44,7 +36,8 @@ std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
   const Resources& resources = gpu.resources[shown];
   const Occupancy& occupancy = gpu.occupancies[shown];
   return {std::to_string(resources.registers), std::to_string(resources.spill_bytes()),
-          shared_text(resources, gpu.instance.launches[shown]),
+          human_bytes(static_cast<std::uint64_t>(resources.static_shared_bytes +
+                                                 gpu.instance.launches[shown].dynamic_shared_bytes)),
           fmt::format("{:.0f}%", 100 * occupancy.fraction),
           gpu.outcome == Outcome::ok
               ? fmt::format("{} ({})", occupancy.limiter, occupancy.blocks_per_multiprocessor)
@@ -67,21 +60,9 @@ TextTable table_for(std::span<const Target> targets) {
 
 std::vector<std::string> table_row(const InspectedConfiguration& row, std::span<const InspectedOnGpu> gpus) {
   std::vector<std::string> cells{row.label(), to_text(row.parameters)};
-  for (const InspectedOnGpu& gpu : gpus) {
+  for (const InspectedOnGpu& gpu : gpus)
     for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
-  }
   return cells;
-}
-
-Json occupancy_json(const Occupancy& occupancy) {
-  return {{"fraction", occupancy.fraction},
-          {"limiter", occupancy.limiter},
-          {"blocks_per_multiprocessor", occupancy.blocks_per_multiprocessor},
-          {"limit_by_warps", occupancy.limit_by_warps},
-          {"limit_by_registers", occupancy.limit_by_registers},
-          {"limit_by_shared", occupancy.limit_by_shared},
-          {"limit_by_blocks", occupancy.limit_by_blocks},
-          {"arithmetic", occupancy.arithmetic}};
 }
 
 Json launch_json(const InspectedOnGpu& gpu, std::size_t index) {
@@ -92,19 +73,17 @@ Json launch_json(const InspectedOnGpu& gpu, std::size_t index) {
       {"registers", resources.registers},          {"spill_bytes", resources.spill_bytes()},
       {"stack_bytes", resources.stack_bytes},      {"static_shared_bytes", resources.static_shared_bytes},
       {"code_bytes", resources.code_bytes}};
-  if (!gpu.occupancies.empty()) json["occupancy"] = occupancy_json(gpu.occupancies[index]);
+  if (gpu.occupancies.empty()) return json;
+  const Occupancy& occupancy = gpu.occupancies[index];
+  json["occupancy"] = {{"fraction", occupancy.fraction},
+                       {"limiter", occupancy.limiter},
+                       {"blocks_per_multiprocessor", occupancy.blocks_per_multiprocessor},
+                       {"limit_by_warps", occupancy.limit_by_warps},
+                       {"limit_by_registers", occupancy.limit_by_registers},
+                       {"limit_by_shared", occupancy.limit_by_shared},
+                       {"limit_by_blocks", occupancy.limit_by_blocks},
+                       {"arithmetic", occupancy.arithmetic}};
   return json;
-}
-
-/// All launches of several, each with its kernel.
-Json launches_json(const InspectedOnGpu& gpu) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < gpu.resources.size(); ++i) {
-    Json json{{"kernel", gpu.instance.launches[i].kernel_expression}};
-    json.update(launch_json(gpu, i));
-    list.push_back(std::move(json));
-  }
-  return list;
 }
 
 /// "0/2/4": narrower ones only where there are any, in front.
@@ -196,23 +175,6 @@ TextTable sass_table() {
   return table;
 }
 
-void add_sass_rows(TextTable& table, const InspectedConfiguration& row, const std::vector<Target>& targets) {
-  for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-    std::vector<std::string> cells{row.label(), to_text(row.parameters), row.problem, targets[i].name};
-    for (std::string& cell : result_cells(row.gpus[i])) cells.push_back(std::move(cell));
-    table.add_row(std::move(cells));
-  }
-}
-
-/// What stands under the table.
-std::string sass_legend(const StaticModel& model) {
-  return fmt::format(
-      "counts and ratios per FFMA: of one warp in one iteration of the hottest loop; 4/8/16: bytes per "
-      "thread; "
-      "copies: LDGSTS and the copy engine's\npredicted_us: by the static model, {}\n",
-      printable(model.provenance()));
-}
-
 /// The mixes of loop and kernel, the prediction and the terms it is made of.
 Json sass_json(const MachineCode& code) {
   const LaunchTerms& terms = code.prediction.terms;
@@ -251,27 +213,16 @@ Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
   json["warnings"] = gpu.warnings;
   if (!gpu.resources.empty())
     json.update(launch_json(gpu, gpu.occupancies.empty() ? 0 : narrowest(gpu.occupancies)));
-  if (gpu.resources.size() > 1) json["launches"] = launches_json(gpu);
+  for (std::size_t i = 0; gpu.resources.size() > 1 && i < gpu.resources.size(); ++i) {
+    Json& launch = json["launches"].emplace_back();
+    launch["kernel"] = gpu.instance.launches[i].kernel_expression;
+    launch.update(launch_json(gpu, i));
+  }
   if (gpu.code) {
     json["clock_mhz"] = target.model.boost_clock_mhz;
     json["sass"] = sass_json(*gpu.code);
   }
   return json;
-}
-
-Json json_row(const InspectedConfiguration& row, const std::vector<Target>& targets) {
-  Json gpus = Json::array();
-  for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
-  return {{"template", row.template_name},
-          {"variant", row.variant},
-          {"problem", row.problem},
-          {"parameters", to_json(row.parameters)},
-          {"gpus", gpus}};
-}
-
-bool runs_somewhere(const InspectedConfiguration& row) {
-  return std::any_of(row.gpus.begin(), row.gpus.end(),
-                     [](const InspectedOnGpu& gpu) { return gpu.outcome == Outcome::ok; });
 }
 
 using TakeRow = std::function<void(const InspectedConfiguration&)>;
@@ -282,9 +233,8 @@ void write_resources(std::ostream& out, const std::vector<Target>& targets,
   const TextStyle style = stdout_style();
   TextTable side_by_side = table_for(targets);
   std::vector<TextTable> each;
-  if (style.width != kAnyWidth && targets.size() > 1) {
+  if (style.width != kAnyWidth && targets.size() > 1)
     for (const Target& target : targets) each.push_back(table_for(std::span(&target, 1)));
-  }
   inspect([&](const InspectedConfiguration& row) {
     side_by_side.add_row(table_row(row, row.gpus));
     for (std::size_t i = 0; i < each.size(); ++i)
@@ -306,29 +256,48 @@ void write_rows(std::ostream& out, Format format, bool sass, const std::vector<T
     if (sass) document_around["static_model"] = static_model_json(targets.front().static_model);
     document_around["configurations"] = Json::array();
     JsonArrayStream document(out, document_around, 2);
-    inspect([&](const InspectedConfiguration& row) { document.add(json_row(row, targets)); });
+    inspect([&](const InspectedConfiguration& row) {
+      Json gpus = Json::array();
+      for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
+      document.add(Json{{"template", row.template_name},
+                        {"variant", row.variant},
+                        {"problem", row.problem},
+                        {"parameters", to_json(row.parameters)},
+                        {"gpus", gpus}});
+    });
     document.end();
     out << '\n';
   } else if (sass) {
     TextTable table = sass_table();
-    inspect([&](const InspectedConfiguration& row) { add_sass_rows(table, row, targets); });
+    inspect([&](const InspectedConfiguration& row) {
+      for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+        std::vector<std::string> cells{row.label(), to_text(row.parameters), row.problem, targets[i].name};
+        for (std::string& cell : result_cells(row.gpus[i])) cells.push_back(std::move(cell));
+        table.add_row(std::move(cells));
+      }
+    });
     write_table(out, table, false, stdout_style());
-    out << sass_legend(targets.front().static_model);
+    out << fmt::format(
+        "counts and ratios per FFMA: of one warp in one iteration of the hottest loop; 4/8/16: bytes per "
+        "thread; copies: LDGSTS and the copy engine's\npredicted_us: by the static model, {}\n",
+        printable(targets.front().static_model.provenance()));
   } else {
     write_resources(out, targets, inspect);
   }
 }
 
-/// Resources do not depend on the problem, as predictions do: the first one of each template stands for all.
-void keep_first_problems(TuneSpec& spec) {
-  for (TemplateSpec& kernel : spec.templates) {
-    const auto first = std::find_if(spec.problems.begin(), spec.problems.end(),
-                                    [&](const Problem& problem) { return kernel.runs(problem); });
-    kernel.problems = {first->label()};
-  }
+/// Inspects with progress on standard error.
+void inspect_with_progress(const InspectCommand& options, const TuneSpec& spec, std::vector<Task>& tasks,
+                           const std::vector<Target>& targets, Progress& progress, const TakeRow& take) {
+  const auto counts = [&](std::size_t done, std::size_t total) {
+    progress.update({"compiling", done, total, ""});
+  };
+  inspect_tasks(spec, tasks, targets, options.compile.pool_options(spec), options.sass,
+                {take, counts, interrupted});
+  progress.finish();
 }
 
-int run(const InspectCommand& options) {
+int inspect(InspectCommand& options) {
   const Format format = format_from_name(options.format, {Format::table, Format::json});
   if (!options.static_model.empty() && !options.sass)
     throw UserError("has no effect without --sass", Where{"--static-model", ""},
@@ -338,7 +307,12 @@ int run(const InspectCommand& options) {
                                                              : load_static_model(options.static_model));
   TuneSpec spec = options.config.load();
   options.compile.add_include_folders(spec);
-  if (!options.sass) keep_first_problems(spec);
+  // Resources do not depend on the problem, as predictions do: the first one of each template stands for all.
+  for (std::size_t i = 0; !options.sass && i < spec.templates.size(); ++i) {
+    const auto first = std::find_if(spec.problems.begin(), spec.problems.end(),
+                                    [&](const Problem& problem) { return spec.templates[i].runs(problem); });
+    spec.templates[i].problems = {first->label()};
+  }
   std::vector<Task> tasks = plan_tasks(spec);
   catch_interrupts();
   const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;
@@ -347,16 +321,10 @@ int run(const InspectCommand& options) {
   bool any_runs = false;
   stream_output("", [&](std::ostream& out) {
     write_rows(out, format, options.sass, targets, [&](const TakeRow& take) {
-      const auto row = [&](const InspectedConfiguration& inspected) {
-        any_runs = any_runs || runs_somewhere(inspected);
-        take(inspected);
-      };
-      const auto counts = [&](std::size_t done, std::size_t total) {
-        progress.update({"compiling", done, total, ""});
-      };
-      inspect_tasks(spec, tasks, targets, options.compile.pool_options(spec), options.sass,
-                    {row, counts, interrupted});
-      progress.finish();
+      inspect_with_progress(options, spec, tasks, targets, progress, [&](const InspectedConfiguration& row) {
+        for (const InspectedOnGpu& gpu : row.gpus) any_runs = any_runs || gpu.outcome == Outcome::ok;
+        take(row);
+      });
     });
   });
   if (interrupted()) {
@@ -370,32 +338,125 @@ int run(const InspectCommand& options) {
                     "The output has the reason of each one.");
 }
 
+/// What became of the configurations on one GPU.
+struct Compilations {
+  std::uint64_t compiled = 0;
+  std::uint64_t refused = 0;  ///< the GPU cannot run them
+  std::map<std::string, std::uint64_t> failures;
+
+  void add(const InspectedOnGpu& result) {
+    if (result.outcome == Outcome::ok)
+      ++compiled;
+    else if (result.outcome == Outcome::refused)
+      ++refused;
+    else
+      ++failures[result.reason.substr(0, result.reason.find('\n'))];
+  }
+
+  std::uint64_t failed() const {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : failures) sum += count;
+    return sum;
+  }
+};
+
+std::string as_text(const Target& target, const Compilations& compilations) {
+  constexpr std::size_t kMostShown = 5;
+  std::string text =
+      fmt::format("{} ({}): {} compiled, {} refused, {} failed\n", target.name, target.architecture,
+                  compilations.compiled, compilations.refused, compilations.failed());
+  std::size_t shown = 0;
+  for (const auto& [reason, count] : compilations.failures) {
+    if (++shown > kMostShown) {
+      text += fmt::format("  and {} more\n", counted(compilations.failures.size() - kMostShown, "reason"));
+      break;
+    }
+    text += fmt::format("  {} x {}\n", count, printable(reason));
+  }
+  return text;
+}
+
+int compile(InspectCommand& options) {
+  const bool as_json = asks_for_json(options.format);
+  const std::vector<Target> targets = targets_for(options.gpus, shipped_static_model());
+  TuneSpec spec = options.config.load();
+  apply_shard(options.shard, spec.shard);
+  options.compile.add_include_folders(spec);
+  spec.strategy.name = "exhaustive";
+  spec.budget = {};
+  catch_interrupts();
+  const auto started = Clock::now();
+  std::vector<Task> tasks = plan_tasks(spec, interrupted);
+  Progress progress(options.quiet, ::isatty(STDERR_FILENO) != 0);
+  tell_if_not_confined([&](const std::string& line) { progress.note(line); });
+  const std::string cache = options.compile.pool_options(spec).cache_folder.string();
+  std::vector<Compilations> done(targets.size());
+  inspect_with_progress(options, spec, tasks, targets, progress, [&](const InspectedConfiguration& row) {
+    for (std::size_t i = 0; i < targets.size(); ++i) done[i].add(row.gpus[i]);
+  });
+  Json json{{"cache", cache}, {"wall_s", seconds_since(started)}, {"gpus", Json::array()}};
+  std::string text;
+  std::uint64_t compiled = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    json["gpus"].push_back({{"gpu", targets[i].name},
+                            {"architecture", targets[i].architecture},
+                            {"compiled", done[i].compiled},
+                            {"refused", done[i].refused},
+                            {"failed", done[i].failed()}});
+    text += as_text(targets[i], done[i]);
+    compiled += done[i].compiled;
+  }
+  text += fmt::format("in {}; kernel cache: {}\n", human_seconds(seconds_since(started)), printable(cache));
+  write_output("", as_json ? json.dump(2) + "\n" : text);
+  if (interrupted()) {
+    fmt::print(stderr, "Interrupted: run the same command again to continue from the kernel cache.\n");
+    return kInterrupted;
+  }
+  if (compiled > 0) return 0;
+  throw NothingToDo("no configuration was compiled that one of these GPUs can run",
+                    Where{spec.file.string(), ""}, "See why: tiletune inspect, with the same options.");
+}
+
 }  // namespace
 
 void add_inspect_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<InspectCommand>();
-  CLI::App* command =
-      app.add_subcommand("inspect",
-                         "Compile every configuration for any GPU model, without needing that "
-                         "GPU: registers, spills, occupancy, limiter");
-  options->config.add_to(*command);
-  options->compile.add_to(*command);
-  command->add_option("--gpu", options->gpus, "GPU model, e.g. A100-80GB (repeatable; side by side)");
-  command->add_option("--format", options->format, "table or json (json has the blocks-per-SM arithmetic)")
-      ->capture_default_str();
-  command->add_flag("--sass", options->sass,
-                    "Instead show the instructions of the hottest loop's machine code and the static model's "
-                    "prediction, for every problem");
-  command
-      ->add_option("--static-model", options->static_model,
-                   "With --sass: predict with this file instead of configs/model/static_model.json")
-      ->type_name("FILE");
-  command->add_flag("-q,--quiet", options->quiet, "No progress");
-  command->footer(
+  auto [command, options] = add_command(app, action, "inspect",
+                                        "Compile every configuration for any GPU model, without needing that "
+                                        "GPU: registers, spills, occupancy, limiter",
+                                        inspect);
+  options.config.add_to(command);
+  options.compile.add_to(command);
+  command.add_option("--gpu", options.gpus, "GPU model, e.g. A100-80GB (repeatable; side by side)");
+  add_option(command, "--format", options.format, "table or json (json has the blocks-per-SM arithmetic)",
+             {.shows_default = true});
+  command.add_flag("--sass", options.sass,
+                   "Instead show the instructions of the hottest loop's machine code and the static model's "
+                   "prediction, for every problem");
+  add_option(command, "--static-model", options.static_model,
+             "With --sass: predict with this file instead of configs/model/static_model.json",
+             {.type = "FILE"});
+  command.add_flag("-q,--quiet", options.quiet, "No progress");
+  command.footer(
       "Examples:\n  tiletune inspect configs/quick.json --gpu A100-80GB --gpu H100\n"
       "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --format json\n"
       "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --sass");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+void add_compile_command(CLI::App& app, Action& action) {
+  auto [command, options] = add_command(
+      app, action, "compile",
+      "Fill the kernel cache for a GPU model, without needing that GPU, so that a sweep only measures",
+      compile);
+  options.config.add_to(command);
+  options.compile.add_to(command);
+  command.add_option("--gpu", options.gpus, "GPU model to compile for, e.g. A100-80GB (repeatable)");
+  add_shard_option(command, options.shard);
+  command.add_option("--format", options.format, "table or json")->capture_default_str();
+  command.add_flag("-q,--quiet", options.quiet, "No progress");
+  command.footer(
+      "The cache is the folder tiletune/ in XDG_CACHE_HOME (~/.cache). It may be shared by machines.\n"
+      "Examples:\n  tiletune compile configs/sgemm.json --gpu H100\n"
+      "  XDG_CACHE_HOME=/shared/cache tiletune compile configs/sgemm.json --gpu H100 --shard 3/16");
 }
 
 }  // namespace tiletune

@@ -1,30 +1,17 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
-#include <exception>
 #include <new>
 #include <sstream>
-#include <string>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "base/version.h"
-#include "cli/command_line.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
-#include "compile/pool.h"
-#include "measure/worker.h"
-#include "output/display.h"
-#include "output/table.h"
-#include "store/database.h"
-#include "tune/python_worker.h"
+#include "measure/client.h"
+#include "tune/python_run.h"
 #include "tune/task.h"
 
 namespace tiletune {
@@ -33,21 +20,12 @@ namespace tiletune {
 /// outside a git checkout. For people: databases and exports name the version alone.
 extern const char* const kCommit;
 
-}  // namespace tiletune
-
 namespace {
 
 constexpr int kNothingToDo = 1;
 constexpr int kUserError = 2;
 constexpr int kGpuError = 3;
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
-
-/// For the record, which is printed and exported: whatever was typed, it is one line of UTF-8.
-std::string quoted_command_line(int argc, char** argv) {
-  std::string text = "tiletune";
-  for (int i = 1; i < argc; ++i) text += " " + tiletune::shell_quoted(argv[i]);
-  return tiletune::printable(text);
-}
 
 struct WorkerOptions {
   std::string devices;
@@ -56,81 +34,72 @@ struct WorkerOptions {
   std::vector<std::string> writable;
 };
 
-void add_python_path_command(CLI::App& app, tiletune::Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "python-path", "Print the folder of the Python package that runs Kernel Tuner scripts");
-  command->footer("Example:\n  PYTHONPATH=$(tiletune python-path) python3 matmul.py");
-  command->callback([&action] {
-    action = [] {
-      tiletune::write_output("", (tiletune::home_folder() / "python").string() + "\n");
-      return 0;
-    };
-  });
+int run_worker(WorkerOptions& worker) {
+  return run_gpu_worker(
+      parse_gpu_indices(worker.devices), worker.confined,
+      {{worker.readable.begin(), worker.readable.end()}, {worker.writable.begin(), worker.writable.end()}});
 }
 
-void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions& worker) {
-  CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
-  compile->callback([&action] { action = [] { return tiletune::run_compile_worker(); }; });
-  CLI::App* python = app.add_subcommand("python-worker", "")->group("");
-  python->callback([&action] { action = [] { return tiletune::run_python_worker(); }; });
-  CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
-  gpu->add_option("devices", worker.devices)->required();
-  gpu->add_flag("--confined", worker.confined);
-  gpu->add_option("--read", worker.readable)->allow_extra_args(false);
-  gpu->add_option("--write", worker.writable)->allow_extra_args(false);
-  gpu->callback([&action, &worker] {
-    action = [&worker] {
-      const tiletune::WorkerReach reach{{worker.readable.begin(), worker.readable.end()},
-                                        {worker.writable.begin(), worker.writable.end()}};
-      return tiletune::run_gpu_worker(tiletune::parse_gpu_indices(worker.devices), worker.confined, reach);
-    };
-  });
+/// Adds the commands that take no options of a person's.
+void add_other_commands(CLI::App& app, Action& action) {
+  const auto add = [&](const char* name, const char* help, int (*run)()) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->callback([run, &action] { action = run; });
+    return command;
+  };
+  const auto print_path = [] {
+    write_output("", (home_folder() / "python").string() + "\n");
+    return 0;
+  };
+  add("python-path", "Print the folder of the Python package that runs Kernel Tuner scripts", print_path)
+      ->footer("Example:\n  PYTHONPATH=$(tiletune python-path) python3 matmul.py");
+  add("compile-worker", "", run_compile_worker)->group("");
+  add("python-worker", "", run_python_worker)->group("");
+  auto [gpu, worker] = add_command(app, action, "gpu-worker", "", run_worker);
+  gpu.group("");
+  gpu.add_option("devices", worker.devices)->required();
+  gpu.add_flag("--confined", worker.confined);
+  gpu.add_option("--read", worker.readable)->allow_extra_args(false);
+  gpu.add_option("--write", worker.writable)->allow_extra_args(false);
 }
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{
       "Autotuner for CUDA kernels: sweeps a JSON search space, compiles every configuration with NVRTC, "
       "verifies and times it, and keeps a ranked database."};
-  app.set_version_flag("--version", fmt::format("tiletune {} ({})", tiletune::kVersion, tiletune::kCommit));
+  app.set_version_flag("--version", fmt::format("tiletune {} ({})", kVersion, kCommit));
   app.require_subcommand(1);
   app.footer(
       "Start with: tiletune sweep configs/quick.json\nEach command explains itself: tiletune COMMAND --help");
-  tiletune::Action action;
-  WorkerOptions worker;
-  tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
-  tiletune::add_bench_command(app, action, quoted_command_line(argc, argv));
-  tiletune::add_init_command(app, action);
-  tiletune::add_check_command(app, action);
-  tiletune::add_space_command(app, action);
-  tiletune::add_inspect_command(app, action);
-  tiletune::add_compile_command(app, action);
-  tiletune::add_rank_command(app, action);
-  tiletune::add_portfolio_command(app, action);
-  tiletune::add_compare_command(app, action);
-  tiletune::add_export_command(app, action);
-  tiletune::add_import_command(app, action);
-  tiletune::add_merge_command(app, action);
-  tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
-  tiletune::add_slurm_command(app, action);
-  tiletune::add_doctor_command(app, action);
-  add_python_path_command(app, action);
-  add_worker_commands(app, action, worker);
-  tiletune::check_command_line({argv + 1, argv + argc}, app);
+  // For the record, which is printed and exported: whatever was typed, it is one line of UTF-8.
+  std::string command_line = "tiletune";
+  for (int i = 1; i < argc; ++i) command_line += " " + shell_quoted(argv[i]);
+  command_line = printable(command_line);
+  Action action;
+  add_sweep_command(app, action, command_line);
+  add_bench_command(app, action, command_line);
+  for (const auto add : {add_init_command, add_check_command, add_space_command, add_inspect_command,
+                         add_compile_command, add_rank_command, add_portfolio_command, add_compare_command,
+                         add_export_command, add_import_command, add_merge_command})
+    add(app, action);
+  add_report_command(app, action, command_line);
+  for (const auto add : {add_slurm_command, add_doctor_command, add_other_commands}) add(app, action);
+  check_command_line({argv + 1, argv + argc}, app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
-    tiletune::refuse_extras(app);
+    refuse_extras(app);
   } catch (const CLI::ArgumentMismatch& error) {
-    tiletune::refuse_repetitions(app);
-    throw tiletune::UserError(error.what(), tiletune::help_remedy(app));
+    refuse_repetitions(app);
+    throw UserError(error.what(), help_remedy(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       std::ostringstream text;
       app.exit(error, text, text);
-      tiletune::write_output("", tiletune::fitted(text.str(), tiletune::stdout_style().width));
+      write_output("", fitted(text.str(), stdout_style().width));
       return 0;
     }
-    throw tiletune::UserError(error.what(), tiletune::help_remedy(app));
+    throw UserError(error.what(), help_remedy(app));
   }
   return action();
 }
@@ -148,7 +117,7 @@ void occupy_standard_descriptors() {
 void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 int report(const char* kind, const std::exception& error, int code) {
-  complain(fmt::format("tiletune: {}: {}\n", kind, tiletune::printable_message(error.what())));
+  complain(fmt::format("tiletune: {}: {}\n", kind, printable_message(error.what())));
   return code;
 }
 
@@ -162,8 +131,10 @@ void allow_many_descriptors() {
 }
 
 }  // namespace
+}  // namespace tiletune
 
 int main(int argc, char** argv) {
+  using namespace tiletune;
   occupy_standard_descriptors();
   allow_many_descriptors();
   // A file that may not grow (ulimit -f) fails in its write, as on a full disk, instead of ending the
@@ -171,21 +142,19 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parse_and_run(argc, argv);
-  } catch (const tiletune::NothingToDo& error) {
+  } catch (const NothingToDo& error) {
     return report("nothing to do", error, kNothingToDo);
-  } catch (const tiletune::DatabaseLocked& error) {
-    return report("error", error, tiletune::interrupted() ? tiletune::kInterrupted : kUserError);
-  } catch (const tiletune::PlanningStopped& error) {
-    return report("error", error, tiletune::interrupted() ? tiletune::kInterrupted : kUserError);
-  } catch (const tiletune::UserError& error) {
-    return report("error", error, kUserError);
-  } catch (const tiletune::GpuError& error) {
+  } catch (const UserError& error) {
+    const bool ended = dynamic_cast<const DatabaseLocked*>(&error) != nullptr ||
+                       dynamic_cast<const PlanningStopped*>(&error) != nullptr;
+    return report("error", error, ended && interrupted() ? kInterrupted : kUserError);
+  } catch (const GpuError& error) {
     report("GPU error", error, kGpuError);
-    complain(fmt::format("  {}\n", tiletune::kGpuRemedy));
+    complain(fmt::format("  {}\n", kGpuRemedy));
     return kGpuError;
   } catch (const std::bad_alloc&) {
-    const tiletune::UserError error(
-        "out of memory", "Choose fewer rows or problems, or let the process use more (ulimit -v).");
+    const UserError error("out of memory",
+                          "Choose fewer rows or problems, or let the process use more (ulimit -v).");
     return report("error", error, kUserError);
   } catch (const std::exception& error) {
     return report("internal error", error, kInternalError);

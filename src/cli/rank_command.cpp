@@ -1,17 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <limits>
-#include <string_view>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
-#include "output/group_table.h"
+#include "output/fields.h"
 #include "output/report/survey.h"
-#include "output/table.h"
 #include "output/views.h"
 #include "rank/ranking.h"
 
@@ -20,10 +12,10 @@ namespace tiletune {
 namespace {
 
 struct RankOptions {
+  const CLI::App* command = nullptr;
   FilterOptions rows;
   std::string format = "table";
   std::int64_t limit = 20;
-  bool limit_given = false;
   std::string sort_by;
   std::vector<std::string> columns;
   std::vector<std::string> outcomes;
@@ -34,36 +26,47 @@ struct RankOptions {
   std::filesystem::path output;
 };
 
+bool is_limit_given(const RankOptions& options) { return options.command->count("--limit") > 0; }
+
 std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   std::vector<Outcome> outcomes;
   for (const std::string& text : texts) {
     const auto outcome = from_name<Outcome>(text);
-    if (!outcome) {
+    if (!outcome)
       throw UserError(fmt::format("unknown outcome '{}'", text), Where{"--outcome", ""},
                       "Known: ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, "
                       "wrong_result, unstable, implausible, out_of_bounds, timeout, crashed, screened_out.");
-    }
     outcomes.push_back(*outcome);
   }
   return outcomes;
 }
 
-TextStyle style_of(const RankOptions& options) {
-  return options.output.empty() ? stdout_style() : TextStyle();
+bool lists_failures(const RankOptions& options) {
+  return !options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"};
 }
 
-/// Rows with chosen outcomes, with their reasons, and with their times where they were timed.
-void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
-                    const TrialFilter& filter, Format format) {
-  write_view(out,
-             trials_view(database, filter,
-                         {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
-                         static_cast<std::size_t>(options.limit)),
-             format, style_of(options));
-}
-
-void write_ranking(std::ostream& out, const RankOptions& options, const Database& database,
-                   const TrialFilter& filter, Format format) {
+void write_list(std::ostream& out, const RankOptions& options, const Database& database,
+                const TrialFilter& filter, Format format) {
+  const auto show = [&](const ViewDocument& view) {
+    write_view(out, view, format, style_for(options.output));
+  };
+  const auto refuse_none = [&](bool is_empty) {
+    if (is_empty)
+      throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                        recorded_text(database));
+  };
+  const auto limit = static_cast<std::size_t>(options.limit);
+  // With their reasons, and with their times where they were timed.
+  if (lists_failures(options))
+    return show(trials_view(database, filter,
+                            {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
+                            limit));
+  if (options.importance) return show(importance_view(survey(database, filter).importance));
+  if (options.history) {
+    const std::vector<History> all = histories(database, filter);
+    refuse_none(all.empty());
+    return show(histories_view(all, database));
+  }
   RankingRows rows = ranking_rows(database, filter);
   if (options.ladder) {
     std::vector<LadderStep> steps = ladder_steps(database);
@@ -72,22 +75,14 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                                         [&](const LadderStep& step) { return step.template_name == other; });
       if (!is_known) steps.push_back({other, "", {}});
     }
-    return write_view(out, ladders_view(build_ladders(rows, steps), database), format, style_of(options));
+    return show(ladders_view(build_ladders(rows, steps), database));
   }
   auto groups = rank_rows(rows);
-  if (groups.empty()) {
-    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
-                      recorded_text(database));
-  }
+  refuse_none(groups.empty());
   rows = RankingRows();
-  if (options.best) {
-    newest_first(groups, database);
-    return write_view(out, winners_view(groups, database), format, style_of(options));
-  }
-  write_view(out,
-             rankings_view(groups, database,
-                           {static_cast<std::size_t>(options.limit), options.sort_by, options.columns}),
-             format, style_of(options));
+  if (!options.best) return show(rankings_view(groups, database, {limit, options.sort_by, options.columns}));
+  newest_first(groups, database);
+  show(winners_view(groups, database));
 }
 
 /// What is listed instead of a ranking; null: a ranking.
@@ -96,23 +91,6 @@ const char* summary_of(const RankOptions& options) {
   if (options.best) return "--best";
   if (options.history) return "--history";
   return options.importance ? "--importance" : nullptr;
-}
-
-void write_list(std::ostream& out, const RankOptions& options, const Database& database,
-                const TrialFilter& filter, Format format) {
-  if (options.importance)
-    return write_view(out, importance_view(survey(database, filter).importance), format, style_of(options));
-  if (!options.history) return write_ranking(out, options, database, filter, format);
-  const std::vector<History> all = histories(database, filter);
-  if (all.empty()) {
-    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
-                      recorded_text(database));
-  }
-  write_view(out, histories_view(all, database), format, style_of(options));
-}
-
-bool lists_failures(const RankOptions& options) {
-  return !options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"};
 }
 
 /// Refuses what a list of another kind would ignore.
@@ -133,34 +111,30 @@ void check_combination(const RankOptions& options) {
   if (summary == nullptr && !lists_failures(options)) return;
   if (!options.columns.empty()) refuse("--columns", list);
   if (!options.sort_by.empty()) refuse("--sort-by", list);
-  if (summary != nullptr && options.limit_given) refuse("--limit", list);
+  if (summary != nullptr && is_limit_given(options)) refuse("--limit", list);
 }
 
-int list_columns(const RankOptions& options) {
-  const Format format = format_from_name(options.format, {Format::table, Format::markdown});
-  stream_output(options.output, [&](std::ostream& out) {
-    write_table(out, table_of_columns(), format == Format::markdown, style_of(options));
-  });
-  return 0;
-}
-
-int run(RankOptions options) {
+int run(RankOptions& options) {
   for (std::string& column : options.columns) column = std::string(trim(column));
   check_combination(options);
   check_output(options.output, options.rows.database);
-  if (options.columns == std::vector<std::string>{"list"}) return list_columns(options);
+  if (options.columns == std::vector<std::string>{"list"}) {
+    const Format format = format_from_name(options.format, {Format::table, Format::markdown});
+    stream_output(options.output, [&](std::ostream& out) {
+      write_table(out, table_of_columns(), format == Format::markdown, style_for(options.output));
+    });
+    return 0;
+  }
   const Format format = format_from_name(options.format);
   // Whoever reads rows by a program expects all of them.
-  if (!options.limit_given && (format == Format::csv || format == Format::json)) options.limit = 0;
+  if (!is_limit_given(options) && (format == Format::csv || format == Format::json)) options.limit = 0;
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
   show_rows(database, filter, [&] {
     require_rows(database, filter);
-    stream_output(options.output, [&](std::ostream& out) {
-      if (!lists_failures(options)) return write_list(out, options, database, filter, format);
-      write_outcomes(out, options, database, filter, format);
-    });
+    stream_output(options.output,
+                  [&](std::ostream& out) { write_list(out, options, database, filter, format); });
   });
   return 0;
 }
@@ -168,49 +142,43 @@ int run(RankOptions options) {
 }  // namespace
 
 void add_rank_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<RankOptions>();
-  CLI::App* command = app.add_subcommand("rank", "Print the ranking of recorded results");
-  options->rows.add_to(*command);
-  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  const CLI::Option* limit = command
-                                 ->add_option("--limit", options->limit,
-                                              "Rows per GPU and problem; 0: all, the default in json and csv")
-                                 ->check(whole_number())
-                                 ->capture_default_str();
-  command->add_option(
-      "--sort-by", options->sort_by,
+  auto [command, options] =
+      add_command<RankOptions>(app, action, "rank", "Print the ranking of recorded results", run);
+  options.command = &command;
+  options.rows.add_to(command);
+  command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
+  add_option(command, "--limit", options.limit,
+             "Rows per GPU and problem; 0: all, the default in json and csv",
+             {.check = whole_number(), .shows_default = true});
+  command.add_option(
+      "--sort-by", options.sort_by,
       "A column, e.g. registers: the smallest first; -tflops: the largest first (default: the rank)");
   command
-      ->add_option("--columns", options->columns,
-                   "Columns to show, e.g. parameters,median_us,registers; \"list\" names them all")
+      .add_option("--columns", options.columns,
+                  "Columns to show, e.g. parameters,median_us,registers; \"list\" names them all")
       ->delimiter(',');
-  command->add_option("--outcome", options->outcomes,
-                      "Instead list rows with this outcome, e.g. refused (repeatable)");
-  command->add_flag("--ladder", options->ladder,
-                    "Instead print the best of each template, each with its speed-up");
-  command->add_flag("--best", options->best,
-                    "Instead print the best of each problem, and the geometric mean against the baseline");
-  command->add_flag("--history", options->history,
-                    "Instead print how the best time of each problem fell, over evaluations and over the "
-                    "recorded seconds of compiling and measuring");
-  command->add_flag("--importance", options->importance,
-                    "Instead print which parameters mattered: the share of the variance of log time between "
-                    "the values of each (epsilon squared)");
-  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
-  command->footer(
-      fmt::format(
-          "On a terminal, columns that do not fit are left out in this order: {}. COLUMNS sets the width. "
-          "Files and pipes have all columns.\n\n",
-          fmt::join(dropped_columns(), ", ")) +
+  command.add_option("--outcome", options.outcomes,
+                     "Instead list rows with this outcome, e.g. refused (repeatable)");
+  command.add_flag("--ladder", options.ladder,
+                   "Instead print the best of each template, each with its speed-up");
+  command.add_flag("--best", options.best,
+                   "Instead print the best of each problem, and the geometric mean against the baseline");
+  command.add_flag("--history", options.history,
+                   "Instead print how the best time of each problem fell, over evaluations and over the "
+                   "recorded seconds of compiling and measuring");
+  command.add_flag("--importance", options.importance,
+                   "Instead print which parameters mattered: the share of the variance of log time between "
+                   "the values of each (epsilon squared)");
+  command.add_option("-o,--output", options.output, "Write here instead of to standard output");
+  command.footer(
+      fmt::format("On a terminal, columns that do not fit are left out in this order: {}. COLUMNS sets the "
+                  "width. Files and pipes have all columns.\n\n",
+                  fmt::join(kDroppedColumns, ", ")) +
       "Examples:\n  tiletune rank\n  tiletune rank --best --sweep 3 --format markdown\n  tiletune rank --gpu "
       "H200 --problem 4096x4096x4096 --format csv\n"
       "  tiletune rank --history --sweep 3\n  tiletune rank --importance --template sgemm_warptile\n"
       "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
       "0\n  tiletune rank --columns list");
-  command->callback([options, limit, &action] {
-    options->limit_given = limit->count() > 0;
-    action = [options] { return run(*options); };
-  });
 }
 
 }  // namespace tiletune

@@ -1,36 +1,22 @@
-#include "cli/replay.h"
+#include "output/replay.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 
-#include "base/error.h"
-#include "base/printable.h"
+#include "base/byte_stream.h"
 #include "base/scratch_folder.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "cli/common.h"
-#include "cli/console_observer.h"
-#include "foreign/byte_stream.h"
+#include "cli/sweep_report.h"
 #include "foreign/import.h"
-#include "output/display.h"
 #include "output/export.h"
-#include "output/progress.h"
-#include "output/replay.h"
-#include "output/table.h"
 #include "output/views.h"
 #include "rank/ranking.h"
 #include "replay/recording.h"
 #include "replay/replay.h"
 #include "search/strategies.h"
-#include "store/database.h"
 #include "store/own_files.h"
-#include "tune/sweep.h"
 
 namespace tiletune {
 
@@ -39,61 +25,39 @@ namespace {
 /// Rows that come out of a recording can come out of it again.
 constexpr std::uint64_t kRowsPerCommit = 10000;
 
-bool is_database(const std::filesystem::path& file) {
+Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) {
+  if (!std::filesystem::exists(file, ignored))
     throw UserError("there is no such file", Where{file.string(), ""},
                     "Name a database of tiletune's, or what 'tiletune import' reads.");
-  }
-  if (std::filesystem::is_other(file, ignored)) {
+  if (std::filesystem::is_other(file, ignored))
     throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
                     "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
-  }
-  return ByteStream(file).next().starts_with(kSqliteMagic);
-}
-
-Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {
-  if (is_database(file)) return {file, Database::Mode::read_only};
+  if (ByteStream(file).next().starts_with(kSqliteMagic)) return {file, Database::Mode::read_only};
   return {scratch / "recording.db", Database::Mode::scratch};
 }
 
 /// What --replay names, as a database: itself, or what import makes of another tool's file.
-class ReplayFile {
- public:
+struct ReplayFile {
   /// `facts` stand for what a file of another tool leaves out. Throws UserError.
   ReplayFile(const std::filesystem::path& file, const ImportFacts& facts, bool quiet)
-      : rows_(open(file, folder_.path())) {
-    if (rows_.file() == file) return;
+      : rows(open(file, folder.path())) {
+    if (rows.file() == file) return;
     Progress progress(quiet, ::isatty(STDERR_FILENO) != 0);
     const std::string task = "reading " + printable(file.filename().string());
-    const ImportSummary summary = import_file(rows_, file, facts, [&](std::uint64_t rows) {
-      progress.update({task, rows, 0, ""});
+    const ImportSummary summary = import_file(rows, file, facts, [&](std::uint64_t count) {
+      progress.update({task, count, 0, ""});
     });
     progress.finish();
-    format_ = summary.format;
-    unfinished_ = summary.unfinished;
+    format = summary.format;
+    is_unfinished = summary.unfinished;
   }
 
-  const Database& rows() const { return rows_; }
-  /// "Kernel Tuner cache"; empty of a database.
-  const std::string& format() const { return format_; }
-  /// Whoever writes the file has not finished.
-  bool unfinished() const { return unfinished_; }
-
- private:
-  ScratchFolder folder_;
-  Database rows_;
-  std::string format_;
-  bool unfinished_ = false;
+  ScratchFolder folder;
+  Database rows;
+  std::string format;          ///< "Kernel Tuner cache"; empty of a database
+  bool is_unfinished = false;  ///< whoever writes the file has not finished
 };
-
-void check_database(const ReplayOptions& options) {
-  std::error_code ignored;
-  if (options.database.empty() || !std::filesystem::equivalent(options.recording, options.database, ignored))
-    return;
-  throw UserError("is the recording itself", Where{"--db", ""},
-                  "Name another file for the replayed rows, or leave --db out to keep none.");
-}
 
 void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const SweepView& view) {
   const Where where{"--repeat", ""};
@@ -107,17 +71,6 @@ void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const Swee
     throw UserError("several runs have no ranking", where, "Use --format table or json.");
 }
 
-/// A budget that is named needs rows to count by; one in the config may be meant for measuring. Where only
-/// some rows tell seconds, the others cost none, and a note says how many they are.
-void check_budget(const ReplayOptions& options, const Recording& recording) {
-  const std::size_t silent = recording.timed_without_costs();
-  if (!options.asks_for_seconds || silent == 0 || silent < recording.timed()) return;
-  throw UserError(
-      fmt::format("seconds cannot be counted: {} does not say how long compiling and measuring took",
-                  options.recording.string()),
-      Where{"--budget", ""}, "Give a number of configurations, such as --budget 500.");
-}
-
 /// What a config says, where another tool's file says nothing.
 ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
   ImportFacts facts;
@@ -129,29 +82,20 @@ ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
 }
 
 std::string counts_text(const SweepSummary& summary, const Replay& replay) {
-  std::vector<std::pair<Outcome, std::int64_t>> counts;
-  for (const auto& [outcome, count] : summary.outcomes)
-    counts.emplace_back(outcome, static_cast<std::int64_t>(count));
-  std::string text =
-      fmt::format("{} of {} configurations replayed in {}, for {} of compiling and measuring: {}\n",
-                  summary.finished, summary.planned, human_seconds(summary.wall_s),
-                  human_seconds(replay.simulated_s()), outcome_summary(counts));
+  std::string text = fmt::format(
+      "{} of {} configurations replayed in {}, for {} of compiling and measuring: {}\n", summary.finished,
+      summary.planned, human_seconds(summary.wall_s), human_seconds(replay.simulated_s()),
+      outcome_summary({summary.outcomes.begin(), summary.outcomes.end()}));
   if (summary.interrupted) text += "Interrupted.\n";
   if (summary.out_of_budget) text += "The simulated time budget is spent.\n";
   return text + untried_lines(summary);
 }
 
-bool found_any(const Replay& replay) {
-  return std::any_of(replay.problems.begin(), replay.problems.end(),
-                     [](const ReplayedProblem& problem) { return !problem.curve.empty(); });
-}
-
 [[noreturn]] void throw_nothing_ran(const SweepSummary& summary, const Replay& replay, const TuneSpec& spec) {
   const auto missing = summary.outcomes.find(Outcome::not_recorded);
-  if (missing != summary.outcomes.end() && missing->second == summary.finished) {
+  if (missing != summary.outcomes.end() && missing->second == summary.finished)
     throw NothingToDo(fmt::format("{} holds none of the configurations tried", replay.file),
                       Where{spec.file.string(), ""}, "Compare the values of the parameters.");
-  }
   throw NothingToDo("no configuration that was tried had run when it was recorded",
                     Where{spec.file.string(), ""}, "Raise --budget, or widen the space.");
 }
@@ -185,12 +129,19 @@ class Replaying {
         view_(view),
         keeps_rows_(!options.database.empty() || view.format == Format::csv),
         file_(options.recording, facts_of(spec_, options.gpu), options.quiet),
-        set_(choose_set(recorded_sets(file_.rows()), options.gpu, options.recording.string())),
-        recording_(read_recording(file_.rows(), set_)),
+        set_(choose_set(recorded_sets(file_.rows), options.gpu, options.recording.string())),
+        recording_(read_recording(file_.rows, set_)),
         target_(target_from_row(recording_->sample(), shipped_gpu_models())),
         database_(options.database.empty() ? scratch_.path() / "replay.db" : options.database,
                   options.database.empty() ? Database::Mode::scratch : Database::Mode::read_write) {
-    check_budget(options, *recording_);
+    // A budget that is named needs rows to count by; one in the config may be meant for measuring. Where only
+    // some rows tell seconds, the others cost none, and a note says how many they are.
+    const std::size_t silent = recording_->timed(true);
+    if (options.asks_for_seconds && silent > 0 && silent == recording_->timed())
+      throw UserError(
+          fmt::format("seconds cannot be counted: {} does not say how long compiling and measuring took",
+                      options.recording.string()),
+          Where{"--budget", ""}, "Give a number of configurations, such as --budget 500.");
     leave_out_kernels(spec_);
   }
 
@@ -208,14 +159,17 @@ class Replaying {
     }
     gpu_sets_.clear();
     recording_.reset();  // the ranking needs its memory
-    if (options_.repeat == 1) {
+    if (options_.repeat == 1)
       report(summary, runs.front());
-    } else {
-      report(runs);
-    }
+    else if (view_.format == Format::json)
+      print_json(replay_runs_json(runs));
+    else
+      write_output("", replay_runs_text(runs));
     if (summary.interrupted) return kInterrupted;
-    if (std::none_of(runs.begin(), runs.end(), found_any)) throw_nothing_ran(summary, runs.front(), spec_);
-    return 0;
+    for (const Replay& run : runs)
+      for (const ReplayedProblem& problem : run.problems)
+        if (!problem.curve.empty()) return 0;
+    throw_nothing_ran(summary, runs.front(), spec_);
   }
 
  private:
@@ -224,17 +178,13 @@ class Replaying {
     std::vector<Task>& tasks = gpu_sets_.front().tasks;
     tasks = plan_tasks_without_sources(spec_, interrupted);
     planned_ = plan_replay(spec_, tasks, *recording_, target_, options_.recording.string());
-    if (file_.unfinished())
+    if (file_.is_unfinished)
       planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
     open(planned_, tasks);
   }
 
   SweepSummary sweep(Replay& replay) {
     GpuSet& gpu_set = gpu_sets_.front();
-    for (Task& task : gpu_set.tasks) {
-      task.planned = task.space.size();
-      task.proposed = 0;
-    }
     replay = planned_;
     replay.seed = spec_.strategy.seed;
     gpu_set.evaluators.clear();
@@ -256,43 +206,27 @@ class Replaying {
     } else if (options_.quiet) {
       write_output("", notes);
     } else {
-      const std::string format = file_.format().empty() ? "" : fmt::format(" ({})", file_.format());
+      const std::string format = file_.format.empty() ? "" : fmt::format(" ({})", file_.format);
       write_output(
-          "", fmt::format("tiletune {}: replaying {}{}: {} {} on {}; nothing is "
-                          "compiled or timed\n{}{}",
+          "", fmt::format("tiletune {}: replaying {}{}: {} {} on {}; nothing is compiled or timed\n{}{}",
                           kVersion, printable(replay.file), format, counted(set_.kernels, "configuration"),
                           name(set_.source), printable(replay.gpu), space_line(tasks, spec_), notes));
     }
   }
 
-  void write_ranking(std::ostream& out, const SweepSummary& summary, const Replay& replay) const {
-    TrialFilter filter;
-    filter.sweep_id = summary.sweep_id;
-    const Database& rows = keeps_rows_ ? database_ : file_.rows();
-    RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
-    write_view(out, rankings_view(rank_rows(ranked), rows, {view_.limit}), view_.format, stdout_style());
-  }
-
   void report(const SweepSummary& summary, const Replay& replay) const {
     const bool table = view_.format == Format::table;
     if (!table) fmt::print(stderr, "{}{}", counts_text(summary, replay), replay_text(replay));
+    if (view_.format == Format::json) return print_json(to_json(replay));
     stream_output("", [&](std::ostream& out) {
-      if (view_.format == Format::json) return write_json(out, to_json(replay));
       if (table) out << counts_text(summary, replay);
-      write_ranking(out, summary, replay);
+      TrialFilter filter;
+      filter.sweep_id = summary.sweep_id;
+      const Database& rows = keeps_rows_ ? database_ : file_.rows;
+      RankingRows ranked = keeps_rows_ ? ranking_rows(rows, filter) : rows_of(replay, set_, rows);
+      write_view(out, rankings_view(rank_rows(ranked), rows, {view_.limit}), view_.format, stdout_style());
       if (table) out << replay_text(replay);
     });
-  }
-
-  void report(const std::vector<Replay>& runs) const {
-    stream_output("", [&](std::ostream& out) {
-      if (view_.format == Format::json) return write_json(out, replay_runs_json(runs));
-      out << replay_runs_text(runs);
-    });
-  }
-
-  static void write_json(std::ostream& out, const nlohmann::ordered_json& json) {
-    out << json_text(json, 2) << '\n';
   }
 
   TuneSpec spec_;
@@ -313,7 +247,10 @@ class Replaying {
 }  // namespace
 
 int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& view) {
-  check_database(options);
+  std::error_code ignored;
+  if (!options.database.empty() && std::filesystem::equivalent(options.recording, options.database, ignored))
+    throw UserError("is the recording itself", Where{"--db", ""},
+                    "Name another file for the replayed rows, or leave --db out to keep none.");
   // All that is recorded takes no time, unless less is asked for.
   if (spec.strategy.name == kAutomaticStrategy)
     spec.strategy.name = spec.budget.is_bounded() || options.repeat > 1 ? kBestStrategy : "exhaustive";

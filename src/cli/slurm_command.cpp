@@ -1,26 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/printable.h"
-#include "base/text.h"
 #include "base/version.h"
-#include "cli/command_line.h"
-#include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/gpus.h"
-#include "cli/slurm_status.h"
-#include "output/display.h"
-#include "output/table.h"
 #include "space/space.h"
 #include "tune/task.h"
 
@@ -38,14 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostNodes = 100000;
-constexpr std::uint64_t kMostGpus = 64;
-
 struct SlurmCommand {
+  const CLI::App* command = nullptr;
+  Action show_status;
   ConfigOptions config;
   CompileOptions compile;
   std::vector<std::string> sweep;
-  std::vector<std::string> config_words;  ///< options that all commands take, as typed
   std::uint64_t nodes = 1;
   std::uint64_t gpus_per_node = 1;
   std::uint64_t array = 0;
@@ -64,42 +46,40 @@ struct SlurmCommand {
 
 /// A sweep as an array of Slurm tasks, one for each shard, on GPUs of one model.
 struct SlurmArray {
-  fs::path folder;  ///< of the scripts, logs and databases; absolute
-  std::string name;
+  const SlurmCommand& options;
+  fs::path folder = {};  ///< of the scripts, logs and databases; absolute
+  std::string name = {};
   std::uint64_t shards = 1;
-  std::uint64_t at_once = 1;        ///< tasks that may run at the same time
-  std::uint64_t gpus = 1;           ///< of a task; 0: times are predicted
-  std::string gpu_type;             ///< as Slurm calls it; empty: any
-  std::string model;                ///< that is predicted for, or compiled for first
-  std::uint64_t compile_tasks = 0;  ///< without GPUs, that fill the kernel cache first; 0: none
-  std::vector<std::string> config;  ///< the config and the options that all commands take
-  std::vector<std::string> sweep;   ///< further options of the sweeps
-  bool has_lessons = false;         ///< these name what is learned from
-  std::string finals;               ///< of --finals, for those of the merged database; empty: the config's
+  std::uint64_t at_once = 1;             ///< tasks that may run at the same time
+  std::uint64_t gpus = 1;                ///< of a task; 0: times are predicted
+  std::string gpu_type = {};             ///< as Slurm calls it; empty: any
+  std::string model = {};                ///< that is predicted for, or compiled for first
+  std::vector<std::string> config = {};  ///< the config and the options that all commands take
+  std::vector<std::string> sweep = {};   ///< further options of the sweeps
+  bool has_lessons = false;              ///< these name what is learned from
+  std::string finals = {};  ///< of --finals, for those of the merged database; empty: the config's
 };
 
 constexpr const char* kBefore = "it applies to all jobs";
 
 /// Options of sweeps that the scripts give themselves, and why.
-const std::map<std::string, std::string>& reserved_options() {
-  static const std::map<std::string, std::string> options{
-      {"--db", "each shard has a database of its own"},
-      {"--shard", "the array's tasks are the shards"},
-      {"--gpus", "a task measures on all its GPUs"},
-      {"--gpu", kBefore},
-      {"--recorded", "the last job does it"},
-      {"--replay", "recordings are replayed without Slurm"},
-      {"--remeasure", "a shard that is queued again would start over"},
-      {"--problem", kBefore},
-      {"--problems", kBefore},
-      {"--template", kBefore},
-      {"--include", kBefore}};
-  return options;
-}
+constexpr std::pair<const char*, const char*> kReservedOptions[]{
+    {"--db", "each shard has a database of its own"},
+    {"--gpu", kBefore},
+    {"--gpus", "a task measures on all its GPUs"},
+    {"--include", kBefore},
+    {"--problem", kBefore},
+    {"--problems", kBefore},
+    {"--recorded", "the last job does it"},
+    {"--remeasure", "a shard that is queued again would start over"},
+    {"--replay", "recordings are replayed without Slurm"},
+    {"--shard", "the array's tasks are the shards"},
+    {"--template", kBefore}};
 
 /// As `tiletune sweep` takes them, so that no task fails for a slip of the pen; --finals is taken out: shards
 /// hold none.
-void add_sweep_options(const SlurmCommand& options, SlurmArray& array) {
+void add_sweep_options(SlurmArray& array) {
+  const SlurmCommand& options = array.options;
   CLI::App app;
   Action unused;
   add_sweep_command(app, unused, "");
@@ -107,42 +87,27 @@ void add_sweep_options(const SlurmCommand& options, SlurmArray& array) {
   words.insert(words.end(), options.sweep.begin(), options.sweep.end());
   std::reverse(words.begin(), words.end());
   const Where where{"--", ""};
-  const std::string remedy = "Write options of 'tiletune sweep' after it.";
   try {
     app.parse(words);
   } catch (const CLI::ExtrasError&) {
     refuse_extras(app);
   } catch (const CLI::ParseError& error) {
-    throw UserError(error.what(), where, remedy);
+    throw UserError(error.what(), where, "Write options of 'tiletune sweep' after it.");
   }
   const CLI::App& sweep = *app.get_subcommands().front();
-  for (const auto& [name, why] : reserved_options()) {
-    if (sweep.get_option(name)->count() > 0)
+  for (const auto& [name, why] : kReservedOptions) {
+    if (sweep.count(name) > 0)
       throw UserError(fmt::format("{} cannot be given here: {}", name, why), where,
                       why == kBefore ? "Write it before the --." : "Leave it out.");
   }
-  if (sweep.get_option("--finals")->count() > 0)
-    array.finals = sweep.get_option("--finals")->as<std::string>();
-  array.has_lessons = sweep.get_option("--learn-from")->count() > 0;
+  if (sweep.count("--finals") > 0) array.finals = sweep.get_option("--finals")->as<std::string>();
+  array.has_lessons = sweep.count("--learn-from") > 0;
   for (std::size_t i = 0; i < options.sweep.size(); ++i) {
     const std::string& word = options.sweep[i];
     if (word == "--finals") ++i;
     if (word == "--finals" || word.starts_with("--finals=")) continue;
     array.sweep.push_back(word);
   }
-}
-
-/// What was typed of the options that `compile` and `sweep` take too.
-std::vector<std::string> shared_words(const CLI::App& command) {
-  std::vector<std::string> words;
-  for (const char* name : {"--problem", "--problems", "--template", "--allow-outside-paths", "--jobs",
-                           "--max-compile-memory", "--confined", "--include"}) {
-    const CLI::Option* option = command.get_option(name);
-    for (const std::string& value : option->results())
-      words.push_back(option->get_items_expected_max() == 0 ? std::string(name)
-                                                            : fmt::format("{}={}", name, value));
-  }
-  return words;
 }
 
 /// Makes the text a name of a file, folder or job that leads nowhere else: '_' replaces all but letters,
@@ -180,19 +145,12 @@ std::string limit_text(const SlurmArray& array) {
   return array.at_once < array.shards ? fmt::format("%{}", array.at_once) : "";
 }
 
-std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
-  return fmt::format("--gpus-per-node={}{}", array.gpu_type.empty() ? "" : array.gpu_type + ":", count);
-}
-
-/// Options that decide where and when a sweep runs.
-std::string where_text(const SlurmArray& array) {
-  if (array.gpus == 0) return "--gpu " + shell_quoted(array.model);
+std::vector<Replacement> replacements_for(const SlurmArray& array) {
+  const SlurmCommand& options = array.options;
   // Strategies that learn do so from what other shards have found before this one begins.
-  return std::string("--gpus all --finals off") +
-         (array.has_lessons ? "" : " --learn-from \"$folder/shards\"");
-}
-
-std::vector<Replacement> replacements_for(const SlurmCommand& options, const SlurmArray& array) {
+  std::string where = "--gpus all --finals off";
+  if (!array.has_lessons) where += " --learn-from \"$folder/shards\"";
+  if (array.gpus == 0) where = "--gpu " + shell_quoted(array.model);
   return {{"{tiletune}", quoted_path(executable_path())},
           {"{folder}", quoted_path(array.folder)},
           {"{cache}", quoted_path(options.cache)},
@@ -201,20 +159,20 @@ std::vector<Replacement> replacements_for(const SlurmCommand& options, const Slu
           {"{at_once}", limit_text(array)},
           {"{gpus}", std::to_string(array.gpus)},
           {"{model}", shell_quoted(array.model)},
-          {"{compile_tasks}", std::to_string(array.compile_tasks)},
+          {"{compile_tasks}", std::to_string(options.compile_for.empty() ? 0 : options.compile_tasks)},
           {"{task_begins}", kTaskBegins},
           {"{config}", quoted(array.config)},
-          {"{where}", where_text(array)},
+          {"{where}", where},
           {"{finals}", array.finals.empty() ? "" : "--finals " + shell_quoted(array.finals)},
           {"{sweep_options}", quoted(array.sweep)}};
 }
 
-/// A job's script. `what` is the end of its name; `log` lies in the array's folder, and Slurm replaces its
-/// "%a" by the task's number.
-std::string job_script(const SlurmCommand& options, const SlurmArray& array, std::string_view job,
-                       const std::string& what, const std::string& log,
-                       const std::vector<std::string>& job_options) {
+/// Writes a job's script. `what` is the end of the job's name; `log` lies in the array's folder, and Slurm
+/// replaces its "%a" by the task's number.
+void write_job(const SlurmArray& array, const char* file, std::string_view job, const char* what,
+               const char* log, const std::vector<std::string>& job_options) {
   constexpr int kWarningSeconds = 120;  // before the time limit; the task ends its work and is queued again
+  const SlurmCommand& options = array.options;
   std::vector<Replacement> replacements{{"%", "%%"}};
   std::vector<std::string> all{"--job-name=" + plain_name("tiletune-" + array.name + what),
                                "--chdir=" + fs::current_path().string(),
@@ -226,15 +184,15 @@ std::string job_script(const SlurmCommand& options, const SlurmArray& array, std
   all.push_back(fmt::format("--signal=B:USR1@{}", kWarningSeconds));
   std::string lines;
   for (const std::string& option : all) lines += option_line(option);
-  replacements = replacements_for(options, array);
+  replacements = replacements_for(array);
   const std::string text = replaced(job, replacements);
   replacements.push_back({"# {options}\n", lines});
   replacements.push_back({"# {job}\n", text});
-  return replaced(kSlurmJob, replacements);
+  write_file_atomically(array.folder / file, replaced(kSlurmJob, replacements));
 }
 
 SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
-  SlurmArray array;
+  SlurmArray array{options};
   array.name = spec.name;
   array.shards = options.array > 0 ? options.array : options.nodes;
   const bool measures = options.model.empty();
@@ -243,37 +201,35 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   array.gpus = measures ? options.gpus_per_node / on_node : 0;
   array.at_once = measures ? options.nodes * (options.gpus_per_node / array.gpus) : options.nodes;
   array.model = measures ? options.compile_for : options.model;
-  array.compile_tasks = options.compile_for.empty() ? 0 : options.compile_tasks;
   array.config = {options.config.config.string()};
-  array.config.insert(array.config.end(), options.config_words.begin(), options.config_words.end());
-  add_sweep_options(options, array);
+  // What was typed of the options that `compile` and `sweep` take too, which stand before the others.
+  for (const CLI::Option* option : options.command->get_options()) {
+    if (option->get_name() == "SWEEP_OPTIONS") break;
+    if (option->get_positional()) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    for (const std::string& value : option->results())
+      array.config.push_back(option->get_items_expected_max() == 0 ? name
+                                                                   : fmt::format("{}={}", name, value));
+  }
+  add_sweep_options(array);
   return array;
 }
 
-/// What decides which configurations of a space a shard has.
-struct Division {
+/// What the array is made of. What decides which configurations a shard has is in "division": the config,
+/// the options that narrow it, and the way in which the spaces are divided.
+Json plan_of(const SlurmArray& array, const TuneSpec& spec) {
   std::uint64_t configurations = 0;
-  std::string hash;  ///< of the config, of the options that narrow it, and of the way it is divided
-};
-
-Division division_of(const SlurmArray& array, const TuneSpec& spec) {
-  Division division;
   Hasher hasher;
   hasher.add(std::int64_t{kShardDivision}).add(spec.config_json);
   for (const std::string& word : array.config) hasher.add(word);
   for (const Task& task : plan_tasks(spec, interrupted)) {
-    division.configurations += task.space.size();
+    configurations += task.space.size();
     hasher.add(task.spec->label()).add(task.problem.label());
     hasher.add(static_cast<std::int64_t>(task.space.size()));
   }
-  division.hash = hasher.hex();
-  return division;
-}
-
-Json plan_of(const SlurmArray& array, const Division& division) {
-  return {{"tiletune", kVersion},      {"name", array.name},
-          {"shards", array.shards},    {"configurations", division.configurations},
-          {"division", division.hash}, {"gpu_type", array.gpu_type},
+  return {{"tiletune", kVersion},     {"name", array.name},
+          {"shards", array.shards},   {"configurations", configurations},
+          {"division", hasher.hex()}, {"gpu_type", array.gpu_type},
           {"model", array.model}};
 }
 
@@ -295,8 +251,8 @@ void check_folder(const fs::path& folder, const Json& plan) {
   }
 }
 
-void write_array(const SlurmCommand& options, const SlurmArray& array, const Division& division) {
-  const Json plan = plan_of(array, division);
+void write_array(const SlurmArray& array, Json plan) {
+  plan["gpu_type"] = array.gpu_type;
   check_folder(array.folder, plan);
   std::error_code error;
   fs::create_directories(array.folder / "shards", error);
@@ -305,33 +261,23 @@ void write_array(const SlurmCommand& options, const SlurmArray& array, const Div
                     Where{array.folder.string(), ""}, "Name another folder with -o FOLDER.");
   // The plan comes before the scripts: it marks a folder whose files may be replaced.
   write_file_atomically(array.folder / kSlurmPlan, plan.dump(2) + "\n");
-  const auto array_option = [](std::uint64_t tasks) { return fmt::format("--array=1-{}", tasks); };
-  std::vector<std::string> of_sweep{array_option(array.shards) + limit_text(array)};
+  std::vector<std::string> of_sweep{fmt::format("--array=1-{}{}", array.shards, limit_text(array))};
   std::vector<std::string> of_finish;
   if (array.gpus > 0) {
-    of_sweep.push_back(gpu_option(array, array.gpus));
-    of_finish.push_back(gpu_option(array, 1));
+    const std::string gpus =
+        "--gpus-per-node=" + (array.gpu_type.empty() ? array.gpu_type : array.gpu_type + ":");
+    of_sweep.push_back(gpus + std::to_string(array.gpus));
+    of_finish.push_back(gpus + "1");
   }
-  const auto write_job = [&](const char* file, auto&&... job) {
-    write_file_atomically(array.folder / file, job_script(options, array, job...));
-  };
-  write_job("sweep.sbatch", kSlurmSweep, "", "shards/%a.log", of_sweep);
-  write_job("finish.sbatch", kSlurmFinish, "-finish", "finish.log", of_finish);
-  if (array.compile_tasks > 0)
-    write_job("compile.sbatch", kSlurmCompile, "-compile", "shards/compile-%a.log",
-              std::vector<std::string>{array_option(array.compile_tasks)});
+  write_job(array, "sweep.sbatch", kSlurmSweep, "", "shards/%a.log", of_sweep);
+  write_job(array, "finish.sbatch", kSlurmFinish, "-finish", "finish.log", of_finish);
+  if (!array.options.compile_for.empty())
+    write_job(array, "compile.sbatch", kSlurmCompile, "-compile", "shards/compile-%a.log",
+              {fmt::format("--array=1-{}", array.options.compile_tasks)});
   const fs::path submit = array.folder / "submit";
-  write_file_atomically(submit, replaced(kSlurmSubmit, replacements_for(options, array)));
+  write_file_atomically(submit, replaced(kSlurmSubmit, replacements_for(array)));
   fs::permissions(submit, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                   fs::perm_options::add);
-}
-
-void submit(const SlurmArray& array) {
-  const int status = std::system(shell_quoted((array.folder / "submit").string()).c_str());
-  if (status == 0) return;
-  throw UserError(
-      "the jobs could not be submitted", Where{(array.folder / "submit").string(), ""},
-      "Correct what sbatch says above; the scripts are written. Does this machine belong to the cluster?");
 }
 
 void check_command(const SlurmCommand& options) {
@@ -351,14 +297,16 @@ void check_command(const SlurmCommand& options) {
                       "To list the types that Slurm knows: sinfo -o %G");
 }
 
-int run(const SlurmCommand& options) {
+int run(SlurmCommand& options) {
+  if (!options.command->get_subcommands().empty()) return options.show_status();
+  if (options.config.config.empty()) throw UserError("CONFIG is required", "See 'tiletune slurm --help'.");
   check_command(options);
   TuneSpec spec = options.config.load();
   options.compile.add_include_folders(spec);
   catch_interrupts();
   SlurmArray array = array_of(options, spec);
-  const Division division = division_of(array, spec);
-  const std::uint64_t configurations = division.configurations;
+  const Json plan = plan_of(array, spec);
+  const auto configurations = plan["configurations"].get<std::uint64_t>();
   if (array.shards > configurations)
     throw UserError(fmt::format("the space has {}, fewer than {} shards",
                                 counted(configurations, "configuration"), array.shards),
@@ -371,86 +319,78 @@ int run(const SlurmCommand& options) {
   for (const std::string& type : types) {
     array.gpu_type = type;
     array.folder = type.empty() || types.size() == 1 ? folder : folder / type;
-    write_array(options, array, division);
+    write_array(array, plan);
     std::string text = fmt::format(
         "{}: {} of about {} each, {} at a time, {}{}\n", printable(array.folder.string()),
         counted(array.shards, "shard"), counted(configurations / array.shards, "configuration"),
         std::min(array.at_once, array.shards),
         array.gpus == 0 ? "predicted for " + array.model : "each on " + counted(array.gpus, "GPU"),
         type.empty() ? "" : " of type " + type);
-    if (!options.submit)
-      text += fmt::format("start it: {}\n", printable(shell_quoted((array.folder / "submit").string())));
+    const std::string start = shell_quoted((array.folder / "submit").string());
+    if (!options.submit) text += fmt::format("start it: {}\n", printable(start));
     write_output("", text);
-    if (options.submit) submit(array);
+    if (options.submit && std::system(start.c_str()) != 0)
+      throw UserError("the jobs could not be submitted", Where{(array.folder / "submit").string(), ""},
+                      "Correct what sbatch says above; the scripts are written. Does this machine belong to "
+                      "the cluster?");
   }
   write_output("", fmt::format("show its progress: tiletune slurm status {}\n",
                                printable(shell_quoted(folder.string()))));
   return 0;
 }
 
-void add_options(CLI::App& command, SlurmCommand& options) {
+}  // namespace
+
+void add_slurm_command(CLI::App& app, Action& action) {
+  constexpr std::uint64_t kMostNodes = 100000;
+  constexpr std::uint64_t kMostGpus = 64;
+  auto [command, options] = add_command<SlurmCommand>(
+      app, action, "slurm",
+      "Sweep on a Slurm cluster: shards as an array of jobs, whose databases are merged afterwards", run);
+  options.command = &command;
   options.config.add_to(command);
   options.compile.add_to(command);
   command.get_option("CONFIG")->required(false);
   command.add_option("SWEEP_OPTIONS", options.sweep, "After --: options of 'tiletune sweep' for every shard");
-  command.add_option("--nodes", options.nodes, "Nodes that are used at the same time")
-      ->check(CLI::Range(std::uint64_t{1}, kMostNodes))
-      ->capture_default_str();
-  command.add_option("--gpus-per-node", options.gpus_per_node, "GPUs of a node")
-      ->check(CLI::Range(std::uint64_t{1}, kMostGpus))
-      ->capture_default_str();
+  add_option(command, "--nodes", options.nodes, "Nodes that are used at the same time",
+             {.check = CLI::Range(std::uint64_t{1}, kMostNodes), .shows_default = true});
+  add_option(command, "--gpus-per-node", options.gpus_per_node, "GPUs of a node",
+             {.check = CLI::Range(std::uint64_t{1}, kMostGpus), .shows_default = true});
+  add_option(command, "--array", options.array,
+             "Shards; more than nodes share the GPUs of a node, and those that do not fit wait (default: one "
+             "per node)",
+             {.check = CLI::Range(std::uint64_t{1}, kMostShards)});
+  add_option(command, "--gpu-type", options.gpu_types,
+             "Type of GPU as Slurm calls it, such as h100 (repeatable: an array of its own for each)",
+             {.one_each = true});
   command
-      .add_option(
-          "--array", options.array,
-          "Shards; more than nodes share the GPUs of a node, and those that do not fit wait (default: "
-          "one per node)")
-      ->check(CLI::Range(std::uint64_t{1}, kMostShards));
-  command
-      .add_option("--gpu-type", options.gpu_types,
-                  "Type of GPU as Slurm calls it, such as h100 (repeatable: an array of its own for each)")
-      ->allow_extra_args(false);
-  CLI::Option* model = command.add_option(
-      "--gpu", options.model, "Predict for this model (e.g. H100) instead of measuring: needs no GPUs");
-  model->excludes("--gpu-type")->excludes("--gpus-per-node");
-  command.add_option("--cpus-per-task", options.cpus, "Cores of a task, which compile")
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--time", options.time,
-                     "Time limit of a task, as sbatch takes it (2:00:00). What is not done by then is queued "
-                     "again");
-  command
-      .add_option("--sbatch", options.sbatch,
-                  "Option of sbatch for all jobs, such as --sbatch=--partition=gpu (repeatable)")
-      ->allow_extra_args(false);
+      .add_option("--gpu", options.model,
+                  "Predict for this model (e.g. H100) instead of measuring: needs no GPUs")
+      ->excludes("--gpu-type")
+      ->excludes("--gpus-per-node");
+  add_option(command, "--cpus-per-task", options.cpus, "Cores of a task, which compile",
+             {.check = CLI::Range(1, 4096)});
+  command.add_option(
+      "--time", options.time,
+      "Time limit of a task, as sbatch takes it (2:00:00). What is not done by then is queued again");
+  add_option(command, "--sbatch", options.sbatch,
+             "Option of sbatch for all jobs, such as --sbatch=--partition=gpu (repeatable)",
+             {.one_each = true});
   command.add_option("--compile-for", options.compile_for,
                      "First fill the kernel cache for this model (e.g. H100) with jobs that need no GPU");
-  command.add_option("--compile-tasks", options.compile_tasks, "How many such jobs")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command
-      .add_option("--cache", options.cache, "Folder on storage that the machines share for compiled kernels")
-      ->type_name("FOLDER");
-  command
-      .add_option(
-          "--local", options.local,
-          "Folder on each node's own disk: databases are written there and merged into the shared folder "
-          "at the end of a task")
-      ->type_name("FOLDER");
-  command
-      .add_option("-o,--output", options.output,
-                  "Folder for scripts, logs and databases (default: slurm/NAME)")
-      ->type_name("FOLDER");
+  add_option(command, "--compile-tasks", options.compile_tasks, "How many such jobs",
+             {.check = CLI::Range(1, 10000), .shows_default = true});
+  add_option(command, "--cache", options.cache,
+             "Folder on storage that the machines share for compiled kernels", {.type = "FOLDER"});
+  add_option(command, "--local", options.local,
+             "Folder on each node's own disk: databases are written there and merged into the shared folder "
+             "at the end of a task",
+             {.type = "FOLDER"});
+  add_option(command, "-o,--output", options.output,
+             "Folder for scripts, logs and databases (default: slurm/NAME)", {.type = "FOLDER"});
   command.add_flag("--submit", options.submit, "Submit the jobs as well");
-}
-
-}  // namespace
-
-void add_slurm_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<SlurmCommand>();
-  CLI::App* command = app.add_subcommand(
-      "slurm", "Sweep on a Slurm cluster: shards as an array of jobs, whose databases are merged afterwards");
-  add_options(*command, *options);
-  const Action show_status = add_slurm_status(*command);
-  command->footer(
+  options.show_status = add_slurm_status(command);
+  command.footer(
       "FOLDER/submit starts all jobs, or some shards again: submit 3,7\n"
       "Examples:\n  tiletune slurm configs/sgemm_dispatch.json --nodes 8 --gpus-per-node 8 --array 64 "
       "--submit\n"
@@ -459,15 +399,6 @@ void add_slurm_command(CLI::App& app, Action& action) {
       "10min\n"
       "  tiletune slurm configs/sgemm.json --nodes 4 --gpu H100\n"
       "  tiletune slurm status slurm/sgemm");
-  command->callback([options, command, show_status, &action] {
-    if (!command->get_subcommands().empty()) {
-      action = show_status;
-      return;
-    }
-    if (options->config.config.empty()) throw UserError("CONFIG is required", "See 'tiletune slurm --help'.");
-    options->config_words = shared_words(*command);
-    action = [options] { return run(*options); };
-  });
 }
 
 }  // namespace tiletune

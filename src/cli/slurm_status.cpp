@@ -1,26 +1,10 @@
-#include "cli/slurm_status.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/printable.h"
-#include "base/text.h"
 #include "cli/common.h"
-#include "output/display.h"
-#include "output/table.h"
-#include "store/database.h"
 
 namespace tiletune {
 
@@ -71,12 +55,13 @@ std::string small_file(const fs::path& file) {
 std::string last_error(const fs::path& log) {
   std::error_code error;
   if (!fs::is_regular_file(log, error)) return "";
+  constexpr std::string_view kError = "tiletune: ";
   std::ifstream file(log, std::ios::binary | std::ios::ate);
   file.seekg(std::max<std::int64_t>(file.tellg() - std::int64_t{kSmallFile}, 0));
   std::string last;
   for (std::string line; std::getline(file, line);) {
     if (line == kTaskBegins) last.clear();
-    if (line.starts_with("tiletune: ")) last = line.substr(std::string("tiletune: ").size());
+    if (line.starts_with(kError)) last = line.substr(kError.size());
   }
   return last;
 }
@@ -94,15 +79,6 @@ std::int64_t rows_of(const fs::path& file) {
   } catch (const UserError&) {
     return 0;
   }
-}
-
-std::string_view state_of_queue(const std::vector<QueuedTask>& queued, const std::vector<std::string>& jobs,
-                                std::uint64_t shard, std::string_view otherwise) {
-  for (const QueuedTask& task : queued) {
-    if (task.task != shard || std::find(jobs.begin(), jobs.end(), task.job) == jobs.end()) continue;
-    return task.state == "PD" || task.state == "RQ" ? kQueued : kRunning;
-  }
-  return otherwise;
 }
 
 /// What squeue lists of this user's arrays; none where it is not there or does not answer.
@@ -139,18 +115,20 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
     const std::string exit = std::string(trim(small_file(base + ".exit")));
     const std::string error = exit.empty() || exit == "0" ? "" : last_error(base + ".log");
     // 1: no configuration of it can run.
-    if (exit == "0" || (exit == "1" && error.starts_with("nothing to do"))) {
+    if (exit == "0" || (exit == "1" && error.starts_with("nothing to do")))
       status.state = kDone;
-    } else if (!exit.empty()) {
+    else if (!exit.empty())
       status.state = kFailed;
-    } else if (!status.node.empty()) {
+    else if (!status.node.empty())
       status.state = queued ? kStopped : kRunning;
+    if (queued && exit.empty()) {
+      const auto task = std::find_if(queued->begin(), queued->end(), [&](const QueuedTask& one) {
+        return one.task == shard && std::find(jobs.begin(), jobs.end(), one.job) != jobs.end();
+      });
+      if (task != queued->end())
+        status.state = task->state == "PD" || task->state == "RQ" ? kQueued : kRunning;
     }
-    if (queued && exit.empty()) status.state = state_of_queue(*queued, jobs, shard, status.state);
-    if (status.state == kFailed || exit == "1") {
-      status.reason = error;
-      if (status.reason.empty()) status.reason = "exit status " + exit;
-    }
+    if (status.state == kFailed || exit == "1") status.reason = error.empty() ? "exit status " + exit : error;
     states.push_back(std::move(status));
   }
   return states;
@@ -181,20 +159,15 @@ struct ArrayStatus {
     return numbers;
   }
   bool is_done() const { return in(kDone).size() == shards.size(); }
-  std::int64_t rows() const {
-    std::int64_t sum = 0;
-    for (const ShardStatus& shard : shards) sum += shard.rows;
-    return sum;
-  }
 };
 
 ArrayStatus read_array(const fs::path& folder, const std::optional<std::vector<QueuedTask>>& queued) {
   ArrayStatus array{folder, read_json(folder / kSlurmPlan), {}};
-  const Where where{(folder / kSlurmPlan).string(), "/shards"};
-  if (!array.plan.is_object() || !array.plan.contains("shards") ||
-      !array.plan["shards"].is_number_unsigned() || array.plan["shards"].get<std::uint64_t>() > kMostShards)
-    throw UserError("there is no number of shards", where, "Write the array again with 'tiletune slurm'.");
-  array.shards = shard_states(folder, array.plan["shards"].get<std::uint64_t>(), queued);
+  const Json shards = array.plan.is_object() ? array.plan.value("shards", Json()) : Json();
+  if (!shards.is_number_unsigned() || shards.get<std::uint64_t>() > kMostShards)
+    throw UserError("there is no number of shards", Where{(folder / kSlurmPlan).string(), "/shards"},
+                    "Write the array again with 'tiletune slurm'.");
+  array.shards = shard_states(folder, shards.get<std::uint64_t>(), queued);
   return array;
 }
 
@@ -217,9 +190,11 @@ std::string as_text(const ArrayStatus& array) {
     const std::size_t count = array.in(state).size();
     if (count > 0) text += fmt::format(", {} {}", count, state);
   }
-  text += fmt::format("; {}", counted(array.rows(), "row"));
-  if (array.plan.contains("configurations") && array.plan["configurations"].is_number_unsigned())
-    text += fmt::format(" of {} configurations", array.plan["configurations"].get<std::uint64_t>());
+  std::int64_t rows = 0;
+  for (const ShardStatus& shard : array.shards) rows += shard.rows;
+  text += "; " + counted(rows, "row");
+  if (const Json count = array.plan.value("configurations", Json()); count.is_number_unsigned())
+    text += fmt::format(" of {} configurations", count.get<std::uint64_t>());
   text += "\n";
   TextTable table;
   for (const char* name : {"shard", "state", "rows", "node", "reason"})
@@ -231,10 +206,9 @@ std::string as_text(const ArrayStatus& array) {
                    shard.reason.empty() ? "-" : printable(shard.reason)});
   }
   text += table.text(stdout_style());
-  std::vector<std::uint64_t> again = array.in(kFailed);
-  const auto stopped = array.in(kStopped);
-  again.insert(again.end(), stopped.begin(), stopped.end());
-  std::sort(again.begin(), again.end());
+  std::vector<std::uint64_t> again;
+  for (const ShardStatus& shard : array.shards)
+    if (shard.state == kFailed || shard.state == kStopped) again.push_back(shard.shard);
   if (!again.empty())
     text += fmt::format("run {} again: {} {}\n", again.size() == 1 ? "it" : "these",
                         printable(shell_quoted((array.folder / "submit").string())), ranges_text(again));
@@ -259,7 +233,7 @@ struct StatusCommand {
 };
 
 int run(const StatusCommand& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  const bool json = asks_for_json(options.format);
   const std::vector<fs::path> folders = array_folders(options.folder);
   const auto queued = queued_tasks();
   bool is_done = true;
@@ -271,8 +245,10 @@ int run(const StatusCommand& options) {
     text += as_text(array);
     list.push_back(as_json(array));
   }
-  if (json) text = json_text(Json{{"arrays", list}}, 2) + "\n";
-  write_output("", text);
+  if (json)
+    print_json(Json{{"arrays", list}});
+  else
+    write_output("", text);
   return is_done ? 0 : 1;
 }
 

@@ -1,14 +1,4 @@
-#include <fmt/format.h>
-
-#include <map>
-#include <nlohmann/json.hpp>
-
-#include "base/error.h"
-#include "base/printable.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
-#include "output/table.h"
 #include "space/space.h"
 
 namespace tiletune {
@@ -40,12 +30,9 @@ std::string as_table(const TemplateSpec& spec, const Problem& problem, const Spa
                                 count_text(space.raw_size()), combinations(spec), space.size(),
                                 percent(static_cast<double>(space.size()), space.raw_size()));
   TextTable parameters;
-  parameters.add_column("parameter", Align::left);
-  parameters.add_column("values", Align::left);
-  parameters.add_column("meaning", Align::left);
+  for (const char* column : {"parameter", "values", "meaning"}) parameters.add_column(column, Align::left);
   for (const Parameter& parameter : spec.parameters) {
     std::vector<std::string> values;
-    values.reserve(parameter.values.size());
     for (const Value& value : parameter.values) values.push_back(to_text(value));
     parameters.add_row({parameter.name, join(values, " "), parameter.meaning});
   }
@@ -66,16 +53,15 @@ std::string as_table(const TemplateSpec& spec, const Problem& problem, const Spa
 
 Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& space) {
   Json constraints = Json::array();
-  for (const ConstraintReport& report : space.constraints()) {
+  for (const ConstraintReport& report : space.constraints())
     constraints.push_back(
         {{"require", report.require}, {"why", report.why}, {"removed", report.removed_first}});
-  }
   return {{"template", spec.name},   {"variant", spec.variant}, {"problem", problem.label()},
           {"raw", space.raw_size()}, {"valid", space.size()},   {"constraints", constraints}};
 }
 
-int run(const SpaceOptions& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+int run(SpaceOptions& options) {
+  const bool json = asks_for_json(options.format);
   const TuneSpec spec = options.config.load();
   Json list = Json::array();
   double raw = 0;
@@ -86,19 +72,17 @@ int run(const SpaceOptions& options) {
       const Space space(kernel, problem);
       raw += space.raw_size();
       valid += space.size();
-      if (json) {
+      if (json)
         list.push_back(as_json(kernel, problem, space));
-      } else {
+      else
         write_output("", as_table(kernel, problem, space));
-      }
     }
   }
-  if (json) {
-    write_output("", json_text(Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}, 2) + "\n");
-  } else {
+  if (json)
+    print_json({{"raw", raw}, {"valid", valid}, {"spaces", list}});
+  else
     write_output("", fmt::format("in all: {} {}, {} valid\n", count_text(raw),
                                  combinations(spec.templates.front()), valid));
-  }
   if (valid > 0) return 0;
   throw NothingToDo("no configuration satisfies the constraints", Where{spec.file.string(), ""},
                     "Widen the parameters or relax the constraints that remove most.");
@@ -107,15 +91,13 @@ int run(const SpaceOptions& options) {
 }  // namespace
 
 void add_space_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<SpaceOptions>();
-  CLI::App* command =
-      app.add_subcommand("space", "Show the size of a search space and what each constraint removes");
-  options->config.add_to(*command);
-  command->add_option("--format", options->format, "table or json")->capture_default_str();
-  command->footer(
+  auto [command, options] = add_command<SpaceOptions>(
+      app, action, "space", "Show the size of a search space and what each constraint removes", run);
+  options.config.add_to(command);
+  command.add_option("--format", options.format, "table or json")->capture_default_str();
+  command.footer(
       "Examples:\n  tiletune space configs/sgemm.json\n"
       "  tiletune space configs/sgemm.json --template sgemm_warptile --problem 1000x77x513");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

@@ -1,38 +1,22 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
-#include <memory>
-#include <optional>
 #include <thread>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/commands.h"
+#include "author/check.h"
 #include "cli/common.h"
-#include "cli/console_observer.h"
-#include "cli/gpus.h"
-#include "cli/measure_flags.h"
-#include "cli/replay.h"
 #include "cli/sweep_report.h"
-#include "output/display.h"
-#include "output/table.h"
 #include "search/strategies.h"
-#include "tune/check.h"
-#include "tune/context.h"
 #include "tune/sweep.h"
-#include "tune/sweep_plan.h"
 
 namespace tiletune {
 
 namespace {
 
 struct SweepCommand {
+  const CLI::App* command = nullptr;
   ConfigOptions config;
   CompileOptions compile;
   MeasureFlags measure;
   std::filesystem::path database = kDefaultDatabase;
-  bool database_named = false;
   std::filesystem::path replay;
   GpuChoice gpus{"", "0", false, {}};
   std::string strategy;
@@ -57,9 +41,8 @@ void apply_budget(const std::string& text, Budget& budget) {
     budget.seconds = *seconds;
     return;
   }
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, budget.evaluations);
-  if (error == std::errc() && rest == end && budget.evaluations > 0) return;
+  budget.evaluations = number_in<std::uint64_t>(text).value_or(0);
+  if (budget.evaluations > 0) return;
   throw UserError(fmt::format("'{}' is not a budget", text), Where{"--budget", ""},
                   "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
 }
@@ -67,10 +50,10 @@ void apply_budget(const std::string& text, Budget& budget) {
 /// "1%" or "0.5%"
 void apply_until(const std::string& text, Budget& budget) {
   if (text.empty()) return;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, budget.until_percent);
-  const bool is_percentage = error == std::errc() && (rest == end || std::string_view(rest, end) == "%");
-  if (is_percentage && budget.until_percent > 0 && budget.until_percent <= 100) return;
+  const bool has_sign = text.ends_with('%');
+  budget.until_percent =
+      number_in<double>(std::string_view(text).substr(0, text.size() - has_sign)).value_or(0);
+  if (budget.until_percent > 0 && budget.until_percent <= 100) return;
   throw UserError(fmt::format("found '{}', expected a percentage above 0 and up to 100", text),
                   Where{"--until", ""}, "Write the gain that is not worth more time, such as 1%.");
 }
@@ -86,32 +69,16 @@ SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
   return sweep;
 }
 
-void apply_strategy(const SweepCommand& options, StrategySpec& strategy) {
-  if (!options.strategy.empty()) strategy.name = options.strategy;
-  if (options.seed) strategy.seed = *options.seed;
-}
-
 int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& view) {
   ReplayOptions replay;
   replay.recording = options.replay;
-  if (options.database_named) replay.database = options.database;
+  if (options.command->count("--db") > 0) replay.database = options.database;
   replay.gpu = options.gpus.model;
   replay.repeat = options.repeat;
   replay.asks_for_seconds = seconds_from_text(options.budget).has_value();
   replay.sweep = sweep_options(options, spec);
   replay.quiet = options.quiet;
   return run_replay(spec, replay, view);
-}
-
-void keep_recorded_alone(const SweepCommand& options, TuneSpec& spec, const Database& database,
-                         ChosenGpus& gpus) {
-  if (!gpus.why_predicted.empty())
-    throw UserError("finals need a GPU, but " + gpus.why_predicted, Where{"--recorded", ""},
-                    "Leave it out, or run this on a machine with a GPU.");
-  for (GpuSet& gpu_set : gpus.gpu_sets)
-    keep_recorded(gpu_set.tasks, database, gpu_set.target().name, options.recorded);
-  spec.strategy.name = "exhaustive";
-  spec.budget = {};
 }
 
 /// Reports what is wrong with any template on any problem at once.
@@ -128,9 +95,17 @@ std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
   }
 }
 
-/// Notes on manifests that `init` drafted and no person has checked yet.
-std::vector<std::string> draft_notes(const TuneSpec& spec) {
-  std::vector<std::string> notes;
+/// Notes also on manifests that `init` drafted and no person has checked yet.
+void tell_what_begins(const SweepCommand& options, Format format, const TuneSpec& spec,
+                      const ChosenGpus& gpus, const std::string& strategy, ConsoleObserver& observer) {
+  if (format != Format::table && !gpus.why_predicted.empty()) {
+    fmt::print(stderr, "{}", headline(gpus));
+  } else if (format == Format::table && !options.quiet) {
+    write_output(
+        "", fitted(headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec), stdout_style().width));
+  }
+  std::vector<std::string> notes = gpus.notes;
+  if (!strategy.empty()) notes.push_back(strategy);
   for (const TemplateSpec& kernel : spec.templates) {
     const std::size_t open = decisions_of(kernel).size();
     if (open == 0) continue;
@@ -139,20 +114,31 @@ std::vector<std::string> draft_notes(const TuneSpec& spec) {
                     open == 1 ? "comment remains" : "comments remain", shell_quoted(spec.file.string()));
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   }
-  return notes;
+  for (const std::string& note : notes) observer.on_note(note);
+  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
 }
 
-std::size_t compile_workers(const CompilePoolOptions& options) {
-  return options.workers > 0 ? static_cast<std::size_t>(options.workers)
-                             : std::thread::hardware_concurrency();
+void keep_recorded_alone(const SweepCommand& options, TuneSpec& spec, const Database& database,
+                         ChosenGpus& gpus) {
+  if (!gpus.why_predicted.empty())
+    throw UserError("finals need a GPU, but " + gpus.why_predicted, Where{"--recorded", ""},
+                    "Leave it out, or run this on a machine with a GPU.");
+  for (GpuSet& gpu_set : gpus.gpu_sets)
+    keep_recorded(gpu_set.tasks, database, gpu_set.target().name, options.recorded);
+  spec.strategy.name = "exhaustive";
+  spec.budget = {};
 }
 
-int run(const SweepCommand& options) {
+int run(SweepCommand& options) {
+  check_flags_beside_model(*options.command);
+  options.gpus.asked = options.command->count("--gpus") > 0;
+  options.gpus.confined = options.compile.confined;
   const Format format = format_from_name(options.format);
   std::vector<UserError> faults;
   TuneSpec spec = options.config.load_all(faults);
   refuse_all(faults);
-  apply_strategy(options, spec.strategy);
+  if (!options.strategy.empty()) spec.strategy.name = options.strategy;
+  if (options.seed) spec.strategy.seed = *options.seed;
   apply_budget(options.budget, spec.budget);
   apply_until(options.until, spec.budget);
   apply_shard(options.shard, spec.shard);
@@ -171,20 +157,12 @@ int run(const SweepCommand& options) {
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
   if (options.recorded > 0) keep_recorded_alone(options, spec, database, gpus);
   const std::size_t measuring = gpus.why_predicted.empty() ? gpus.gpu_sets.front().evaluators.size() : 0;
-  const std::string strategy =
-      choose_strategy(spec, gpus.gpu_sets.front().tasks, compile_workers(sweep.compile), measuring);
+  const std::size_t workers = sweep.compile.workers > 0 ? static_cast<std::size_t>(sweep.compile.workers)
+                                                        : std::thread::hardware_concurrency();
+  const std::string strategy = choose_strategy(spec, gpus.gpu_sets.front().tasks, workers, measuring);
   check_until(spec.strategy, spec.budget);
-  if (format != Format::table && !gpus.why_predicted.empty()) {
-    fmt::print(stderr, "{}", headline(gpus));
-  } else if (format == Format::table && !options.quiet) {
-    write_output(
-        "", fitted(headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec), stdout_style().width));
-  }
   ConsoleObserver observer(options.quiet);
-  for (const std::string& note : gpus.notes) observer.on_note(note);
-  if (!strategy.empty()) observer.on_note(strategy);
-  for (const std::string& note : draft_notes(spec)) observer.on_note(note);
-  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
+  tell_what_begins(options, format, spec, gpus, strategy, observer);
   observer.tell_of_journal(options.database);
   observer.wait_for_others(database, spec.budget.seconds);
   refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,
@@ -203,10 +181,6 @@ int run(const SweepCommand& options) {
   return code;
 }
 
-}  // namespace
-
-namespace {
-
 /// "help" instead of a name prints the strategies, as --help does, whatever else is missing.
 std::string check_strategy_name(const std::string& name) {
   if (name == "help") throw CLI::CallForVersion(strategies_help(), 0);
@@ -217,81 +191,70 @@ std::string check_strategy_name(const std::string& name) {
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line) {
-  auto options = std::make_shared<SweepCommand>();
-  options->command_line = command_line;
-  CLI::App* command =
-      app.add_subcommand("sweep", "Compile, verify, time and rank the configurations of a search space");
-  options->config.add_to(*command);
-  options->compile.add_to(*command);
-  const CLI::Option* database =
-      command->add_option("--db", options->database, "Results database; continued when it exists")
-          ->capture_default_str();
-  const CLI::Option* gpus = command
-                                ->add_option("--gpus", options->gpus.indices,
-                                             "GPUs to measure on: all, or the driver's numbers such as 0,1")
-                                ->capture_default_str();
+  auto [command, options] = add_command<SweepCommand>(
+      app, action, "sweep", "Compile, verify, time and rank the configurations of a search space", run);
+  options.command = &command;
+  options.command_line = command_line;
+  options.config.add_to(command);
+  options.compile.add_to(command);
+  add_option(command, "--db", options.database, "Results database; continued when it exists",
+             {.shows_default = true});
+  add_option(command, "--gpus", options.gpus.indices,
+             "GPUs to measure on: all, or the driver's numbers such as 0,1", {.shows_default = true});
   command
-      ->add_option(
-          "--gpu", options->gpus.model,
+      .add_option(
+          "--gpu", options.gpus.model,
           "Predict for this model (e.g. A100-80GB) instead of measuring; with --replay, the recorded GPU")
       ->excludes("--gpus");
-  CLI::Option* replay = command->add_option(
-      "--replay", options->replay,
-      "Take times from this database, or from another tool's file that import reads, instead of compiling "
-      "and measuring. Rows are kept only if --db names another file");
-  command
-      ->add_option("--repeat", options->repeat,
-                   "With --replay: repeat N times with consecutive seeds; print quartiles of the best time "
-                   "after each evaluation")
-      ->check(CLI::Range(1, 10000))
+  CLI::Option* replay =
+      command.add_option("--replay", options.replay,
+                         "Take times from this database, or from another tool's file that import reads, "
+                         "instead of compiling and measuring. Rows are kept only if --db names another file");
+  add_option(command, "--repeat", options.repeat,
+             "With --replay: repeat N times with consecutive seeds; print quartiles of the best time after "
+             "each evaluation",
+             {.check = CLI::Range(1, 10000)})
       ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
-  command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
+  command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");
   command
-      ->add_option("--strategy", options->strategy,
-                   "Instead of the config's: " + strategy_names() + ". help prints what each does")
+      .add_option("--strategy", options.strategy,
+                  "Instead of the config's: " + strategy_names() + ". help prints what each does")
       ->check(check_strategy_name);
-  command
-      ->add_option("--seed", options->seed,
-                   "Seed of what the strategy draws at random, instead of the config's")
-      ->check(whole_number());
-  command->add_option(
-      "--budget", options->budget,
+  add_option(command, "--seed", options.seed,
+             "Seed of what the strategy draws at random, instead of the config's", {.check = whole_number()});
+  command.add_option(
+      "--budget", options.budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations on each GPU model (500). Problems share it");
-  command->add_option(
-      "--learn-from", options->learn_from,
-      "Database of other problems, GPUs or drivers, for strategies that learn; or the folder of "
-      "other shards' databases");
-  command->add_option("--until", options->until,
-                      "End a problem once the strategy expects that the best configuration is at most this "
-                      "much faster than the best found (1%)");
-  add_shard_option(*command, options->shard);
-  command
-      ->add_option("--recorded", options->recorded,
-                   "Try only the N fastest of each problem that the database holds for this GPU, whichever "
-                   "sweeps measured them: their finals are held once more")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N")
+  command.add_option("--learn-from", options.learn_from,
+                     "Database of other problems, GPUs or drivers, for strategies that learn; or the folder "
+                     "of other shards' databases");
+  command.add_option("--until", options.until,
+                     "End a problem once the strategy expects that the best configuration is at most this "
+                     "much faster than the best found (1%)");
+  add_shard_option(command, options.shard);
+  add_option(command, "--recorded", options.recorded,
+             "Try only the N fastest of each problem that the database holds for this GPU, whichever sweeps "
+             "measured them: their finals are held once more",
+             {.type = "N", .check = CLI::Range(1, 100000)})
       ->excludes("--shard")
       ->excludes(replay);
-  options->measure.add_to(*command, Flag::Of::sweep);
-  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
-      ->check(whole_number())
-      ->capture_default_str();
-  command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
-  command
-      ->add_option("--outputs", options->gpus.outputs,
-                   "Keep what each configuration that runs leaves in its outputs: FOLDER/<key of the "
-                   "row>/<buffer>.npy")
-      ->type_name("FOLDER")
+  options.measure.add_to(command, Flag::Of::sweep);
+  command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
+  add_option(command, "--limit", options.limit, "Rows to print per problem; 0: all",
+             {.check = whole_number(), .shows_default = true});
+  command.add_flag("-q,--quiet", options.quiet, "No progress, only results");
+  add_option(
+      command, "--outputs", options.gpus.outputs,
+      "Keep what each configuration that runs leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy",
+      {.type = "FOLDER"})
       ->excludes("--gpu")
       ->excludes(replay);
-  command->add_flag("--remeasure", options->remeasure, "Measure again what the database already holds")
+  command.add_flag("--remeasure", options.remeasure, "Measure again what the database already holds")
       ->excludes(replay);
   replay->excludes("--gpus");
-  command->footer(
+  command.footer(
       "Examples:\n  tiletune sweep configs/quick.json\n"
       "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
       "  tiletune sweep configs/sgemm.json --problems sizes.csv --budget 10min\n"
@@ -308,15 +271,6 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep T1.json --replay A100_T4.json.gz --gpu A100\n"
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20\n"
       "  tiletune sweep --strategy help");
-  command->callback([options, command, gpus, database, &action] {
-    options->gpus.asked = gpus->count() > 0;
-    options->gpus.confined = options->compile.confined;
-    options->database_named = database->count() > 0;
-    action = [options, command] {
-      check_flags_beside_model(*command);
-      return run(*options);
-    };
-  });
 }
 
 }  // namespace tiletune

@@ -1,33 +1,46 @@
 #include "cli/sweep_report.h"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 
-#include "base/error.h"
-#include "base/text.h"
+#include "base/system.h"
 #include "base/version.h"
-#include "cli/common.h"
-#include "cli/verdict.h"
-#include "output/display.h"
 #include "output/export.h"
-#include "output/failures.h"
-#include "output/table.h"
 #include "output/views.h"
 #include "rank/ranking.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
-namespace {
+ConsoleObserver::ConsoleObserver(bool quiet) : progress_(quiet, ::isatty(STDERR_FILENO) != 0) {}
 
-/// "2 x NVIDIA H200, sm_90a, 132 multiprocessors"
-std::string gpu_set_text(const GpuSet& gpu_set) {
-  const Target& target = gpu_set.target();
-  const std::size_t gpus = gpu_set.evaluators.size();
-  return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "",
-                     printable(target.name), target.architecture, target.model.multiprocessors);
+void ConsoleObserver::wait_for_others(Database& database, double budget_s) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto tell = [&] {
+    on_note(fmt::format("another program is writing {}: waiting until it has ended; interrupt to stop",
+                        database.file().string()));
+  };
+  database.wait_for_others(tell, [begun, budget_s](std::chrono::steady_clock::duration waited) {
+    constexpr std::chrono::seconds kPatience{10};
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
+    return interrupted() || (budget_s > 0 && elapsed.count() >= budget_s && waited >= kPatience);
+  });
 }
+
+void ConsoleObserver::tell_of_journal(const std::filesystem::path& database) {
+  const std::string kind = network_file_system(database);
+  if (kind.empty()) return;
+  on_note(fmt::format(
+      "{} is on a network file system ({}), where SQLite's write-ahead log is unsafe: it is written through "
+      "a rollback journal, which is slower. A database on a local disk avoids that",
+      database.string(), kind));
+}
+
+namespace {
 
 /// Workers were lost, and no kernel came to its end.
 bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
@@ -38,12 +51,10 @@ bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
 }
 
 std::string counts_line(const SweepSummary& summary) {
-  std::vector<std::pair<Outcome, std::int64_t>> counts;
-  for (const auto& [outcome, count] : summary.outcomes)
-    counts.emplace_back(outcome, static_cast<std::int64_t>(count));
   std::string text = fmt::format("{} of {} configurations in {}", summary.finished, summary.planned,
                                  human_seconds(summary.wall_s));
-  if (!counts.empty()) text += ": " + outcome_summary(counts);
+  if (!summary.outcomes.empty())
+    text += ": " + outcome_summary({summary.outcomes.begin(), summary.outcomes.end()});
   if (summary.reused > 0) text += fmt::format("; {} reused", summary.reused);
   if (summary.shared > 0) text += fmt::format("; {} share another's measurement", summary.shared);
   text += fmt::format(" (compiling {} of CPU time, evaluating {}", human_seconds(summary.compile_cpu_s),
@@ -73,31 +84,6 @@ std::string unranked_lines(const Database& rows, const std::string& database, co
   return text + "\n" + failure_lines(failures, rows);
 }
 
-/// "; most of them: compile_failed: kernel.cu(3): error: ..."
-std::string most_frequent(const std::vector<FailureKind>& failures) {
-  if (failures.empty()) return "";
-  const FailureKind& most = failures.front();
-  return printable(fmt::format("; {}{}: {}", failures.size() > 1 ? "most of them: " : "", name(most.outcome),
-                               most.reason));
-}
-
-const char* reason_of(const std::optional<SearchEnd>& end) {
-  if (!end) return "the sweep ended before";
-  switch (*end) {
-    case SearchEnd::all_tried:
-      return "all tried";
-    case SearchEnd::strategy:
-      return "the strategy has nothing more to try";
-    case SearchEnd::gain:
-      return "the strategy expects no larger gain than --until";
-    case SearchEnd::evaluations:
-      return "its share of the evaluations";
-    case SearchEnd::time:
-      return "its share of the time";
-  }
-  return "";
-}
-
 /// Whether all configurations of a group's problem were tried.
 bool is_whole(const SweepSummary& summary, const RankingGroup& group) {
   if (summary.interrupted || summary.failure) return false;
@@ -110,38 +96,27 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary,
                           const std::vector<FailureKind>& failures) {
   const std::string database = printable(shell_quoted(rows.file().string()));
   std::string text = counts_line(summary) + unranked_lines(rows, database, summary, failures);
-  if (summary.warned > 0) {
+  if (summary.warned > 0)
     text += fmt::format(
         "{} with warnings (spills, low occupancy): tiletune rank --db {} --sweep {} --columns "
         "template,parameters,median_us,warnings\n",
         summary.warned, database, summary.sweep_id);
-  }
-  if (all_lost(summary.outcomes)) {
+  if (all_lost(summary.outcomes))
     text +=
         "Every kernel that ran was lost. If the GPU failed, and not the kernels, measure again with "
         "--remeasure.\n";
-  }
-  if (summary.failure) {
+  if (summary.failure)
     text +=
         "Stopped by an error, shown last. What was recorded before it is kept; run the same command again to "
         "continue.\n";
-  }
   if (summary.interrupted) text += "Interrupted: run the same command again to continue.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to continue.\n";
   text += untried_lines(summary);
-  if (summary.finals_left_out > 0) {
-    text += fmt::format("Finals of {} problem{} did not finish: run the same command again to run them.\n",
-                        summary.finals_left_out, summary.finals_left_out == 1 ? "" : "s");
-  }
+  if (summary.finals_left_out > 0)
+    text += fmt::format("Finals of {} did not finish: run the same command again to run them.\n",
+                        counted(summary.finals_left_out, "problem"));
   return text;
-}
-
-std::vector<std::string> template_names(const TuneSpec& spec) {
-  std::vector<std::string> names;
-  names.reserve(spec.templates.size());
-  for (const TemplateSpec& kernel : spec.templates) names.push_back(kernel.name);
-  return names;
 }
 
 /// In the order of the config's problems: reused rows may stand elsewhere in the database.
@@ -159,13 +134,22 @@ void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
 
 std::string untried_lines(const SweepSummary& summary) {
   constexpr std::size_t kMostLines = 50;
+  constexpr std::pair<std::optional<SearchEnd>, const char*> kReasons[]{
+      {std::nullopt, "the sweep ended before"},
+      {SearchEnd::all_tried, "all tried"},
+      {SearchEnd::strategy, "the strategy has nothing more to try"},
+      {SearchEnd::gain, "the strategy expects no larger gain than --until"},
+      {SearchEnd::evaluations, "its share of the evaluations"},
+      {SearchEnd::time, "its share of the time"}};
   std::string text;
   std::size_t lines = 0, left_out = 0;
   for (const SearchedWorkload& one : summary.searched) {
     if (one.is_whole()) continue;
     if (++lines > kMostLines && ++left_out > 0) continue;
+    const auto* const reason = std::find_if(std::begin(kReasons), std::end(kReasons),
+                                            [&](const auto& entry) { return entry.first == one.end; });
     text += fmt::format("tried at {} on {}: {} of {} valid configurations ({})\n", printable(one.problem),
-                        printable(one.gpu), one.tried, one.valid, reason_of(one.end));
+                        printable(one.gpu), one.tried, one.valid, reason->second);
   }
   if (left_out > 0) text += fmt::format("{} more problems were not tried whole\n", left_out);
   return text;
@@ -175,13 +159,15 @@ std::string headline(const ChosenGpus& gpus) {
   std::string text = fmt::format("tiletune {}: ", kVersion);
   for (const GpuSet& gpu_set : gpus.gpu_sets) {
     if (&gpu_set != &gpus.gpu_sets.front()) text += "; ";
-    text += gpu_set_text(gpu_set);
+    const Target& target = gpu_set.target();
+    if (const std::size_t count = gpu_set.evaluators.size(); count > 1) text += fmt::format("{} x ", count);
+    text += fmt::format("{}, {}, {} multiprocessors", printable(target.name), target.architecture,
+                        target.model.multiprocessors);
   }
   const Target& target = gpus.gpu_sets.front().target();
-  if (gpus.why_predicted.empty()) {
+  if (gpus.why_predicted.empty())
     return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
                               nvrtc_version());
-  }
   return text + fmt::format(
                     "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model "
                     "({}): nothing is timed.\n",
@@ -189,49 +175,180 @@ std::string headline(const ChosenGpus& gpus) {
                     printable(target.static_model.provenance()));
 }
 
-/// The first templates and problems that have no valid configuration; empty when all have one.
-std::string empty_spaces(const std::vector<Task>& tasks, const TuneSpec& spec) {
-  constexpr std::size_t kNamed = 4;
-  std::vector<std::string> names;
-  for (const Task& task : tasks) {
-    if (task.space.size() == 0) names.push_back(printable(task.label()));
-  }
-  if (names.empty()) return "";
-  const std::size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
-  names.resize(names.size() - more);
-  return fmt::format("no valid configuration: {}{}; see tiletune space {}\n", join(names, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "",
-                     printable(shell_quoted(spec.file.string())));
-}
-
-/// "2 templates", or "1 template in 4 variants".
-std::string templates_text(const TuneSpec& spec) {
-  const std::vector<std::string> names = template_names(spec);
-  const std::size_t templates = std::set(names.begin(), names.end()).size();
-  const std::string text = counted(templates, "template");
-  return templates == names.size() ? text : fmt::format("{} in {}", text, counted(names.size(), "variant"));
-}
-
 std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
+  std::vector<std::string> empty;
   for (const Task& task : tasks) {
     raw += task.space.raw_size();
     valid += static_cast<double>(task.space.size());
+    if (task.space.size() == 0) empty.push_back(printable(task.label()));
   }
   const auto evaluations = static_cast<double>(spec.budget.evaluations);
   const double planned = evaluations > 0 ? std::min(evaluations, valid) : valid;
   const char* const combinations =
       spec.templates.front().listed ? "listed configurations" : "raw combinations";
+  std::set<std::string> names;
+  for (const TemplateSpec& kernel : spec.templates) names.insert(kernel.name);
+  std::string templates = counted(names.size(), "template");
+  if (names.size() < spec.templates.size()) templates += " in " + counted(spec.templates.size(), "variant");
   const bool all_run_all = tasks.size() == spec.templates.size() * spec.problems.size();
-  return fmt::format(
-             "{}: {} {} {}{}: {:.0f} {}, {:.0f} valid{}, {}{:.0f} to try\n", printable(spec.name),
-             templates_text(spec), all_run_all ? "x" : "and", counted(spec.problems.size(), "problem"),
-             all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
-             spec.shard.is_all() ? "" : " in shard " + spec.shard.label(),
-             planned < valid || spec.budget.seconds > 0 || spec.budget.until_percent > 0 ? "at most " : "",
-             planned) +
-         empty_spaces(tasks, spec);
+  std::string text = fmt::format(
+      "{}: {} {} {}{}: {:.0f} {}, {:.0f} valid{}, {}{:.0f} to try\n", printable(spec.name), templates,
+      all_run_all ? "x" : "and", counted(spec.problems.size(), "problem"),
+      all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
+      spec.shard.is_all() ? "" : " in shard " + spec.shard.label(),
+      planned < valid || spec.budget.seconds > 0 || spec.budget.until_percent > 0 ? "at most " : "", planned);
+  constexpr std::size_t kNamed = 4;
+  if (empty.empty()) return text;
+  const std::size_t more = empty.size() > kNamed ? empty.size() - kNamed : 0;
+  empty.resize(empty.size() - more);
+  return text + fmt::format("no valid configuration: {}{}; see tiletune space {}\n", join(empty, ", "),
+                            more > 0 ? fmt::format(" and {} more", more) : "",
+                            printable(shell_quoted(spec.file.string())));
+}
+
+namespace {
+
+/// "2 others cannot be distinguished from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8", of which those
+/// behind the first of `leaders` are named.
+std::string ties(const std::vector<Trial>& leaders, std::size_t others, bool predicted) {
+  if (others == 0) return predicted ? "" : "; no other configuration ties with it";
+  VaryingParameters parameters;
+  for (const Trial& leader : leaders) parameters.add(leader);
+  std::vector<std::string> names;
+  for (const Trial& leader : std::span(leaders).subspan(1)) {
+    const std::string differing = parameters.of(leader);
+    names.push_back(leader.template_name + (differing.empty() ? "" : " " + printable(differing)));
+  }
+  if (others > names.size()) names.push_back(fmt::format("{} more", others - names.size()));
+  return fmt::format("; {} cannot be distinguished from it: {}", counted(others, "other"), join(names, "; "));
+}
+
+/// What verification() needs to know of each row.
+constexpr std::array<const char*, 5> kColumns{"kind", "outcome", "source", "relative_error", "error_bound"};
+
+struct Errors {
+  std::int64_t ran = 0;  ///< and were not wrong
+  std::int64_t verified = 0;
+  std::int64_t wrong = 0;
+  std::optional<std::int64_t> nearest;  ///< id of the row whose error is the largest share of its bound
+  double share = 0;
+
+  void add(std::int64_t id, const Trial& row) {
+    if (row.kind != "kernel" || row.source != Source::measured) return;
+    wrong += row.outcome == Outcome::wrong_result ? 1 : 0;
+    if (row.outcome != Outcome::ok && row.outcome != Outcome::screened_out) return;
+    ++ran;
+    if (!row.relative_error) return;
+    ++verified;
+    // Integers are exact: nothing lies nearer to its bound than any number.
+    const double bound = row.error_bound.value_or(1);
+    const double row_share = bound > 0 ? *row.relative_error / bound : 0;
+    if (nearest && row_share <= share) return;
+    nearest = id;
+    share = row_share;
+  }
+};
+
+const TemplateSpec* template_of(const TuneSpec& spec, const Trial& row) {
+  const auto is_its = [&](const TemplateSpec& kernel) {
+    return kernel.name == row.template_name && is_of_variant(row, kernel.operation);
+  };
+  const auto found = std::find_if(spec.templates.begin(), spec.templates.end(), is_its);
+  return found == spec.templates.end() ? nullptr : &*found;
+}
+
+std::string verified_text(const Errors& errors) {
+  if (errors.wrong == 0 && errors.verified == errors.ran) return "all verified";
+  std::string text = fmt::format("{} verified", errors.verified);
+  if (errors.wrong > 0) text += fmt::format(", {} wrong", errors.wrong);
+  if (errors.verified < errors.ran) text += fmt::format(", {} not verified", errors.ran - errors.verified);
+  return text;
+}
+
+/// The sentence that matters of a group of a sweep's rows: which configuration won, how it compares with each
+/// baseline, and what cannot be distinguished from it; how sure that is stands under the table. Empty when
+/// none ranks first. A sweep that is not `whole` has chosen so far only.
+std::string verdict(const TuneSpec& spec, const RankingGroup& group, const Database& database, bool whole) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<Trial> leaders;  // the best choice first
+  std::vector<Trial> baselines;
+  std::size_t first = 0;  // of rank 1
+  for (const RankedRow& row : group.rows) {
+    if (row.rank == 0) baselines.push_back(database.row(row.id));
+    if (row.rank == 1 && ++first <= kMostNamed) leaders.push_back(database.row(row.id));
+  }
+  if (leaders.empty()) return "";
+  const Trial& best = leaders.front();
+  const TemplateSpec* const kernel = template_of(spec, best);
+  const std::string of_shard = spec.shard.is_all() ? "" : " of shard " + spec.shard.label();
+  const std::string extent = of_shard + (whole ? "" : " so far");
+  std::string text = fmt::format(
+      "{} on {}: {} {} is the best choice{}{} at {} us", printable(group.problem), printable(group.gpu),
+      kernel == nullptr ? best.template_name : printable(kernel->label()), printable(parameters_text(best)),
+      extent, is_unverified(best) ? " (unverified)" : "", three_digits(*best.median_us));
+  if (best.bound == "memory" && best.gbs)
+    text += ", " + three_digits(*best.gbs) + " GB/s";
+  else if (best.tflops)
+    text += ", " + three_digits(*best.tflops) + " TFLOP/s";
+  for (const Trial& baseline : baselines) {
+    if (baseline.median_us)
+      text +=
+          fmt::format(", {:.1f}% of {}", 100 * *baseline.median_us / *best.median_us, baseline.template_name);
+  }
+  const bool predicted = group.source == Source::predicted;
+  if (predicted) text += " (predicted)";
+  return text + ties(leaders, first - 1, predicted) + "\n";
+}
+
+/// How accurate a sweep's results are: the largest relative error against its bound, where the bound comes
+/// from, and the baseline's own error. Empty when nothing was measured.
+std::string verification(const TuneSpec& spec, const Database& database, const TrialFilter& filter) {
+  Errors errors;
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& row) { errors.add(id, row); });
+  if (errors.ran == 0) return "";
+  if (!errors.nearest) return "not verified: results were not compared with a reference\n";
+  const Trial row = database.row(*errors.nearest);
+  if (row.error_bound && *row.error_bound == 0) return verified_text(errors) + ": every integer is exact\n";
+  std::string text =
+      fmt::format("{}: largest relative error {:.1e}", verified_text(errors), *row.relative_error);
+  const TemplateSpec* const kernel = template_of(spec, row);
+  if (row.error_bound) {
+    text += fmt::format(", bound {:.1e}", *row.error_bound);
+    if (kernel != nullptr) text += fmt::format(" ({})", error_bound_text(*kernel));
+  } else if (kernel != nullptr && kernel->operation.tolerance) {
+    const auto& [absolute, relative] = *kernel->operation.tolerance;
+    text += fmt::format(", every element within {} + {} x |reference|", absolute, relative);
+  }
+  if (row.baseline_error) text += fmt::format(", {}'s own {:.1e}", row.baseline, *row.baseline_error);
+  if (spec.problems.size() > 1) text += fmt::format("; at {}, where it is nearest to its bound", row.problem);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string error_bound_text(const TemplateSpec& spec) {
+  std::vector<std::string> outputs;
+  for (const Buffer& buffer : spec.operation.buffers) {
+    const std::string type(name(buffer.type));
+    if (buffer.role != BufferRole::in && std::find(outputs.begin(), outputs.end(), type) == outputs.end())
+      outputs.push_back(type);
+  }
+  const std::string accumulator(name(spec.operation.accumulator));
+  const std::string& stated = spec.operation.accumulation.text;
+  const std::string length = stated.empty() ? "L" : stated;
+  const bool alike = outputs == std::vector{accumulator} && !spec.operation.accumulation_bits;
+  const auto bits = spec.operation.accumulation_bits;
+  const std::string of_sums = bits ? fmt::format("2^-{}", *bits) : fmt::format("u({})", accumulator);
+  std::string text =
+      alike
+          ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
+          : fmt::format("2 u({}) + 2 sqrt({}) {}, u: unit roundoff", join(outputs, " or "), length, of_sums);
+  if (spec.operation.consensus > 0 || !spec.reference.empty()) text = fmt::format("2 x ({})", text);
+  if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
+  if (stated.empty()) text += ", L: half the operations per output element";
+  return text;
 }
 
 int report_sweep(const TuneSpec& spec, const Database& database, const SweepSummary& summary,
@@ -258,24 +375,25 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
     if (!table) return;
     for (const RankingGroup& group : groups) out << verdict(spec, group, database, is_whole(summary, group));
     out << verification(spec, database, filter);
-    if (!groups.empty() && !summary.failure) {
+    if (!groups.empty() && !summary.failure)
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
                          printable(shell_quoted(database.file().string())), summary.sweep_id);
-    }
   });
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
-  if (summary.out_of_budget && summary.finished == 0) {
+  if (summary.out_of_budget && summary.finished == 0)
     throw NothingToDo("the budget was spent before the first configuration was finished",
                       Where{spec.file.string(), ""}, "Raise --budget, or narrow the space.");
-  }
   std::string list = fmt::format("See why: tiletune rank --db {} --sweep {}",
                                  shell_quoted(database.file().string()), summary.sweep_id);
-  for (const auto& [outcome, count] : database.outcome_counts(filter)) {
+  for (const auto& [outcome, count] : database.outcome_counts(filter))
     if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
-  }
-  throw NothingToDo("no configuration ran" + most_frequent(failures), Where{spec.file.string(), ""}, list);
+  std::string why;
+  if (!failures.empty())
+    why = printable(fmt::format("; {}{}: {}", failures.size() > 1 ? "most of them: " : "",
+                                name(failures.front().outcome), failures.front().reason));
+  throw NothingToDo("no configuration ran" + why, Where{spec.file.string(), ""}, list);
 }
 
 }  // namespace tiletune

@@ -125,14 +125,12 @@ void RecentResults::add(const std::string& key, const Compiled& compiled) {
     keys_.push_back(key);
   }
   bytes_ += size_of(key, compiled);
-  while (bytes_ > most_bytes_) forget_oldest();
-}
-
-void RecentResults::forget_oldest() {
-  const auto oldest = results_.find(keys_.front());
-  bytes_ -= size_of(oldest->first, oldest->second);
-  results_.erase(oldest);
-  keys_.pop_front();
+  while (bytes_ > most_bytes_) {
+    const auto oldest = results_.find(keys_.front());
+    bytes_ -= size_of(oldest->first, oldest->second);
+    results_.erase(oldest);
+    keys_.pop_front();
+  }
 }
 
 }  // namespace tiletune

@@ -45,8 +45,6 @@ class RecentResults {
   void add(const std::string& key, const Compiled& compiled);
 
  private:
-  void forget_oldest();
-
   std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   std::map<std::string, Compiled> results_;

@@ -1,5 +1,3 @@
-#include "compile/compiled_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +15,8 @@
 #include "base/error.h"
 #include "base/library.h"
 #include "base/text.h"
-#include "compile/log.h"
-#include "compile/nvrtc_program.h"
+#include "compile/compiler.h"
+#include "compile/pool.h"
 
 namespace tiletune {
 
@@ -47,27 +46,25 @@ struct NvJitLinkApi {
   int (*log)(Handle handle, char* log) = library.load("nvJitLinkGetErrorLog");
 };
 
-std::optional<NvJitLinkApi> load_nvjitlink() {
-  try {
-    NvJitLinkApi api{Library(cuda_library_names("nvJitLink"))};
-    unsigned major = 0;
-    unsigned minor = 0;
-    if (api.version(&major, &minor) != 0) return std::nullopt;
-    api.version_text = fmt::format("{}.{}", major, minor);
-    return api;
-  } catch (const GpuError&) {
-    return std::nullopt;
-  }
-}
-
-/// Loads nvJitLink once. Null where there is none.
-const NvJitLinkApi* find_nvjitlink() {
-  static const std::optional<NvJitLinkApi> api = load_nvjitlink();
-  return api ? &*api : nullptr;
+/// Loads nvJitLink once. None where there is none.
+const std::optional<NvJitLinkApi>& find_nvjitlink() {
+  static const std::optional<NvJitLinkApi> api = []() -> std::optional<NvJitLinkApi> {
+    try {
+      NvJitLinkApi loaded{Library(cuda_library_names("nvJitLink"))};
+      unsigned major = 0;
+      unsigned minor = 0;
+      if (loaded.version(&major, &minor) != 0) return std::nullopt;
+      loaded.version_text = fmt::format("{}.{}", major, minor);
+      return loaded;
+    } catch (const GpuError&) {
+      return std::nullopt;
+    }
+  }();
+  return api;
 }
 
 const NvJitLinkApi& nvjitlink() {
-  if (const NvJitLinkApi* api = find_nvjitlink()) return *api;
+  if (const auto& api = find_nvjitlink()) return *api;
   throw UserError("nvJitLink, which assembles PTX, cannot be loaded",
                   "Install libnvJitLink of CUDA 12.4 or newer, or name its folder in LD_LIBRARY_PATH.");
 }
@@ -81,50 +78,36 @@ std::string link_option(const std::string& option) {
   return (name.ends_with("maxrregcount") ? "-maxrregcount=" : "-Xptxas=") + value;
 }
 
-class Assembly {
- public:
-  explicit Assembly(const std::vector<std::string>& options) {
-    std::vector<std::string> spelled;
-    std::vector<const char*> words;
-    for (const std::string& option : options) spelled.push_back(link_option(option));
-    for (const std::string& option : spelled) words.push_back(option.c_str());
-    is_open_ = nvjitlink().create(&handle_, static_cast<std::uint32_t>(words.size()), words.data()) == 0;
-  }
-  ~Assembly() {
-    if (is_open_) nvjitlink().destroy(&handle_);
-  }
-  Assembly(const Assembly&) = delete;
-  Assembly& operator=(const Assembly&) = delete;
-
-  /// None when it fails, or would be larger than a cubin that is read from a file may be.
-  std::optional<std::string> cubin(const std::string& ptx, const std::string& name) {
-    const NvJitLinkApi& api = nvjitlink();
-    std::size_t size = 0;
-    const bool is_assembled =
-        is_open_ && api.add_data(handle_, NvJitLinkApi::kPtx, ptx.data(), ptx.size(), name.c_str()) == 0 &&
-        api.complete(handle_) == 0 && api.cubin_size(handle_, &size) == 0;
-    is_too_large_ = size > kLargestSource;
-    if (!is_assembled || is_too_large_) return std::nullopt;
+/// The cubin of a text in PTX. None when it fails, or would be larger than a cubin that is read from a file
+/// may be: `log` says why.
+std::optional<std::string> assemble(const std::string& ptx, const CompileRequest& request, std::string& log) {
+  const NvJitLinkApi& api = nvjitlink();
+  std::vector<std::string> options;
+  std::vector<const char*> words;
+  for (const std::string& option : request.options) options.push_back(link_option(option));
+  for (const std::string& option : options) words.push_back(option.c_str());
+  log = "nvJitLink has failed";
+  NvJitLinkApi::Handle handle = nullptr;
+  if (api.create(&handle, static_cast<std::uint32_t>(words.size()), words.data()) != 0) return std::nullopt;
+  const auto destroy = [&](void* /*handle*/) { api.destroy(&handle); };
+  const std::unique_ptr<void, decltype(destroy)> owner(handle, destroy);
+  std::size_t size = 0;
+  if (api.add_data(handle, NvJitLinkApi::kPtx, ptx.data(), ptx.size(), request.source.name.c_str()) == 0 &&
+      api.complete(handle) == 0 && api.cubin_size(handle, &size) == 0) {
+    if (size > kLargestSource) {
+      log = fmt::format("its cubin has more than {} MiB", kLargestSource >> 20);
+      return std::nullopt;
+    }
     std::string cubin(size, '\0');
-    if (api.cubin(handle_, cubin.data()) != 0) return std::nullopt;
-    return cubin;
+    if (api.cubin(handle, cubin.data()) == 0) return cubin;
   }
-
-  /// Why there is no cubin.
-  std::string log() const {
-    if (is_too_large_) return fmt::format("its cubin has more than {} MiB", kLargestSource >> 20);
-    std::size_t size = 0;
-    if (!is_open_ || nvjitlink().log_size(handle_, &size) != 0 || size == 0) return "nvJitLink has failed";
-    std::string text(size, '\0');
-    nvjitlink().log(handle_, text.data());
-    return text.substr(0, text.find('\0'));
+  if (api.log_size(handle, &size) == 0 && size > 0) {
+    log.assign(size, '\0');
+    api.log(handle, log.data());
+    log.resize(std::min(log.find('\0'), size));
   }
-
- private:
-  NvJitLinkApi::Handle handle_ = nullptr;
-  bool is_open_ = false;
-  bool is_too_large_ = false;
-};
+  return std::nullopt;
+}
 
 /// Whether its first directive is .version, behind comments.
 bool begins_as_ptx(std::string_view text) {
@@ -139,20 +122,9 @@ bool begins_as_ptx(std::string_view text) {
   }
 }
 
-/// Why there is nothing to read under a name.
-std::string reason_of(int error, const KernelSource& source) {
-  const std::string folder = source.folders_text();
-  if (error == EXDEV)
-    return fmt::format(
-        "{} leads out of the template's folder {}: copy the file there, or pass "
-        "--allow-outside-paths",
-        source.name, folder);
-  return fmt::format("there is no file {} in {}", source.name, folder);
-}
-
 }  // namespace
 
-bool has_nvjitlink() { return find_nvjitlink() != nullptr; }
+bool has_nvjitlink() { return find_nvjitlink().has_value(); }
 
 const std::string& nvjitlink_version() { return nvjitlink().version_text; }
 
@@ -166,19 +138,25 @@ Compiled load_compiled_file(const CompileRequest& request) {
   auto content = file.is_open() ? source_content(file) : std::nullopt;
   compiled.dependencies[place] = content ? hash_of_content(*content) : state_of(source, place);
   if (!content) {
-    compiled.reason = file.is_open() || compiled.dependencies[place] == kUnreadable
-                          ? fmt::format("{} is not a file of at most {} MiB that can be read", source.name,
-                                        kLargestSource >> 20)
-                          : reason_of(error, source);
+    const std::string folder = source.folders_text();
+    if (file.is_open() || compiled.dependencies[place] == kUnreadable)
+      compiled.reason = fmt::format("{} is not a file of at most {} MiB that can be read", source.name,
+                                    kLargestSource >> 20);
+    else if (error == EXDEV)
+      compiled.reason = fmt::format(
+          "{} leads out of the template's folder {}: copy the file there, or pass --allow-outside-paths",
+          source.name, folder);
+    else
+      compiled.reason = fmt::format("there is no file {} in {}", source.name, folder);
     return compiled;
   }
   if (is_ptx(source.name)) {
-    Assembly assembly(request.options);
     const std::string text = *content;
-    content = assembly.cubin(text, source.name);
+    std::string log;
+    content = assemble(text, request, log);
     if (!content) {
       const std::string fault = begins_as_ptx(text) ? "" : "not valid PTX, which begins with .version: ";
-      compiled.reason = reason_of_log(fmt::format("{}: {}{}", source.name, fault, assembly.log()));
+      compiled.reason = reason_of_log(fmt::format("{}: {}{}", source.name, fault, log));
       return compiled;
     }
   }

@@ -60,13 +60,10 @@ bool IncludedFiles::is_of_toolkit(const fs::path& name) const {
   return toolkit_ && is_within(name.lexically_normal(), *toolkit_);
 }
 
-bool IncludedFiles::is_searched_behind(const fs::path& name) const {
-  return std::any_of(source_.search_behind.begin(), source_.search_behind.end(),
-                     [&](const fs::path& folder) { return is_within(name, folder); });
-}
-
 Descriptor IncludedFiles::find_own(const fs::path& name) {
-  if (is_searched_behind(name)) dependencies_[kSearchedBehind] = state_of(source_, kSearchedBehind);
+  const auto holds = [&](const fs::path& folder) { return is_within(name, folder); };
+  if (std::ranges::any_of(source_.search_behind, holds))
+    dependencies_[kSearchedBehind] = state_of(source_, kSearchedBehind);
   Descriptor file = open_included(source_, name);
   if (file.is_open()) return file;
   if (errno == EXDEV) {

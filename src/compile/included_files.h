@@ -37,7 +37,6 @@ class IncludedFiles {
 
  private:
   bool is_of_toolkit(const std::filesystem::path& name) const;
-  bool is_searched_behind(const std::filesystem::path& name) const;
   /// Not open where the name leads nowhere, which is noted; errno is ENOENT then.
   Descriptor find_own(const std::filesystem::path& name);
   /// What is in an own file; notes its hash.

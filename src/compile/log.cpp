@@ -1,15 +1,15 @@
-#include "compile/log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "compile/compiler.h"
 
 namespace tiletune {
 
@@ -30,13 +30,12 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
       "sys/stat.h", "getopt.h", "sys/mman.h", "windows.h",  "mpi.h",   "dirent.h"};
   const bool is_of_hosts = name.find_first_of("./") == std::string::npos ||
                            std::find(kOfHosts.begin(), kOfHosts.end(), name) != kOfHosts.end();
-  if (is_of_hosts) {
+  if (is_of_hosts)
     return fmt::format(
         "\n<{0}> is for host code, which is not compiled here. Remove #include <{0}>, or put it and what "
         "needs it between "
         "#ifndef __CUDACC_RTC__ and #endif.",
         name);
-  }
   if (source.roots.empty()) return "";
   if (!refused.contains(name))
     return fmt::format("\nIt was looked for in: {}. Name other folders of headers with --include.",
@@ -48,7 +47,7 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
       name, source.folders_text());
 }
 
-bool is_of_name_map(std::string_view line) { return line.starts_with("__nv_name_map("); }
+constexpr std::string_view kNameMap = "__nv_name_map(";
 
 /// The log with what NVRTC says about the names of kernels behind all else: it follows from errors of the
 /// source. Such a message goes on to the next one that has a place of its own.
@@ -60,27 +59,18 @@ std::string with_names_last(const std::string& log) {
     const bool starts = line.find(": error") != std::string::npos ||
                         line.find(": catastrophic error") != std::string::npos ||
                         line.find(": warning") != std::string::npos;
-    if (starts) is_name = is_of_name_map(line);
+    if (starts) is_name = line.starts_with(kNameMap);
     (is_name ? names : others) += line + "\n";
   }
   return others + names;
 }
 
-/// NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
-/// the source, which stand first.
-bool only_the_name_is_wrong(const std::string& log) {
+/// Without the warnings that stand before the first error; none without an error.
+std::optional<std::string_view> from_first_error(std::string_view log) {
   const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
-  if (error == std::string::npos) return false;
+  if (error == std::string_view::npos) return std::nullopt;
   const std::size_t newline = log.rfind('\n', error);
-  return is_of_name_map(std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1));
-}
-
-/// Without the warnings that stand before the first error.
-std::string_view from_first_error(const std::string& log) {
-  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
-  if (error == std::string::npos) return log;
-  const std::size_t newline = log.rfind('\n', error);
-  return std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1);
+  return log.substr(newline == std::string_view::npos ? 0 : newline + 1);
 }
 
 }  // namespace
@@ -100,12 +90,14 @@ std::string reason_of_log(std::string log) {
 std::string reason_of_failure(const std::string& raw_log, const char* otherwise,
                               const CompileRequest& request, const std::set<std::string>& refused) {
   const std::string log = with_names_last(raw_log);
-  std::string reason(trim(from_first_error(log)));
+  const auto errors = from_first_error(log);
+  std::string reason(trim(errors.value_or(log)));
   if (reason.empty()) reason = otherwise;
-  if (only_the_name_is_wrong(log)) {
+  // NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
+  // the source, which stand first.
+  if (errors && errors->starts_with(kNameMap))
     reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
                          request.source.name, join(request.kernel_expressions, " or "), reason);
-  }
   return reason_of_log(std::move(reason)) + advice_on_includes(log, request.source, refused);
 }
 

@@ -1,5 +1,3 @@
-#include "compile/nvrtc_program.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <nvrtc.h>
@@ -20,11 +18,9 @@
 
 #include "base/error.h"
 #include "base/library.h"
-#include "compile/compiled_file.h"
+#include "compile/compiler.h"
 #include "compile/included_files.h"
-#include "compile/log.h"
 #include "compile/pool.h"
-#include "compile/standard_headers.h"
 
 namespace tiletune {
 
@@ -52,29 +48,20 @@ struct NvrtcApi {
   TILETUNE_LOADED(error_string, nvrtcGetErrorString);
 };
 
-Library open_nvrtc() {
-  try {
-    return Library(cuda_library_names("nvrtc"));
-  } catch (const GpuError& error) {
-    throw UserError(fmt::format("CUDA's compiler for kernels (libnvrtc) cannot be loaded.\n{}", error.what()),
-                    "Install CUDA 12.4 or newer, or name the folder of libnvrtc in LD_LIBRARY_PATH.");
-  }
-}
-
-/// NVRTC opens its builtins by name, which the loader finds where they are loaded already. Where they are
-/// missing NVRTC says so itself, with every compilation.
-void load_builtins(const NvrtcApi& api) {
+NvrtcApi load_nvrtc() try {
+  NvrtcApi api{Library(cuda_library_names("nvrtc"))};
+  // NVRTC opens its builtins by name, which the loader finds where they are loaded already. Where they are
+  // missing NVRTC says so itself, with every compilation.
   int major = 0;
   int minor = 0;
-  if (api.version(&major, &minor) != NVRTC_SUCCESS) return;
-  const auto builtins = api.file.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
-  ::dlopen(builtins.c_str(), RTLD_NOW);
-}
-
-NvrtcApi load_nvrtc() {
-  NvrtcApi api{open_nvrtc()};
-  load_builtins(api);
+  if (api.version(&major, &minor) == NVRTC_SUCCESS) {
+    const auto builtins = api.file.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
+    ::dlopen(builtins.c_str(), RTLD_NOW);
+  }
   return api;
+} catch (const GpuError& error) {
+  throw UserError(fmt::format("CUDA's compiler for kernels (libnvrtc) cannot be loaded.\n{}", error.what()),
+                  "Install CUDA 12.4 or newer, or name the folder of libnvrtc in LD_LIBRARY_PATH.");
 }
 
 /// Loads NVRTC, and the builtins library beside it, once. Throws UserError when there is none.
@@ -108,26 +95,27 @@ std::string quoted(const std::string& name) {
 /// Macros that options define, with the option and the value of the last one: "-DBM=64", "64".
 using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
 
-constexpr std::array<std::string_view, 2> kDefine{"-D", "--define-macro="};
+/// What stands behind the first of the beginnings that the option has; none without any.
+std::optional<std::string> behind(const std::string& option, std::initializer_list<std::string_view> starts) {
+  for (const std::string_view start : starts)
+    if (option.starts_with(start)) return option.substr(start.size());
+  return std::nullopt;
+}
 
-bool is_definition(const std::string& option) {
-  return std::any_of(kDefine.begin(), kDefine.end(),
-                     [&](std::string_view start) { return option.starts_with(start); });
+std::optional<std::string> definition_in(const std::string& option) {
+  return behind(option, {"-D", "--define-macro="});
 }
 
 Definitions definitions_of(const std::vector<std::string>& options) {
   Definitions definitions;
   for (const std::string& option : options) {
-    for (const std::string_view start : kDefine) {
-      if (!option.starts_with(start)) continue;
-      const std::string definition = option.substr(start.size());
-      const std::size_t equals = definition.find('=');
-      definitions[definition.substr(0, equals)] = {
-          option, equals == std::string::npos ? "1" : definition.substr(equals + 1)};
-      break;
+    if (const auto definition = definition_in(option)) {
+      const std::size_t equals = definition->find('=');
+      definitions[definition->substr(0, equals)] = {
+          option, equals == std::string::npos ? "1" : definition->substr(equals + 1)};
+    } else if (const auto macro = behind(option, {"-U", "--undefine-macro="})) {
+      definitions.erase(*macro);
     }
-    for (const std::string_view start : {"-U", "--undefine-macro="})
-      if (option.starts_with(start)) definitions.erase(option.substr(start.size()));
   }
   return definitions;
 }
@@ -221,7 +209,7 @@ class NvrtcProgram {
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
   std::vector<std::string> options;
   std::copy_if(request.options.begin(), request.options.end(), std::back_inserter(options),
-               [](const std::string& option) { return !is_definition(option); });
+               [](const std::string& option) { return !definition_in(option); });
   options.push_back(std::string("--pre-include=") + kPrelude);
   const auto search = [&](const std::string& folder) { options.push_back("--include-path=" + folder); };
   for (const std::string& folder : request.source.search_before) search(folder);
@@ -241,32 +229,20 @@ bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_num
          log.find("catastrophic error: out of memory") != std::string::npos;
 }
 
-/// What NVRTC compiled without finding the kernel in it.
-Compiled no_kernel(const CompileRequest& request, const std::string& expression,
-                   const IncludedFiles& included) {
-  std::string reason = "the compiler found no kernel named " + expression;
-  const std::string start = request.source.text.substr(0, 2);
-  if (start == "\xff\xfe" || start == "\xfe\xff") {
-    reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.source.name);
-  }
-  return {Outcome::compile_failed, reason, nullptr, included.dependencies()};
-}
-
 /// "kernel.cu(3)" of a message about a macro: where it was defined, if that is said, else where the message
 /// is about.
 std::string place_of_definition(std::string_view message) {
   const std::string_view start = " (declared at line ";
   const std::string_view between = " of ";
+  const std::string place(message.substr(0, message.find(": ")));
   const std::size_t declared = message.find(start);
   const std::size_t file = message.find(between, declared);
-  if (file == std::string_view::npos) return std::string(message.substr(0, message.find(": ")));
+  if (file == std::string_view::npos) return place;
   const std::string_view line = message.substr(declared + start.size(), file - declared - start.size());
-  const std::string_view before = message;
   message.remove_prefix(file + between.size());
   const std::string_view name = message.substr(0, message.rfind(')'));
   // The source redefines what the lines before it define.
-  if (name == kOptions) return std::string(before.substr(0, before.find(": ")));
-  return fmt::format("{}({})", name, line);
+  return name == kOptions ? place : fmt::format("{}({})", name, line);
 }
 
 /// A macro of the options that the source defines again with another value: the option has no effect then.
@@ -287,22 +263,6 @@ std::optional<std::string> overridden_option(const std::string& log, const Compi
         place_of_definition(message), definition->first, definition->second.first);
   }
   return std::nullopt;
-}
-
-Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request,
-                 const IncludedFiles& included) {
-  return {Outcome::compile_failed,
-          reason_of_failure(log, nvrtc().error_string(result), request, included.refused()), nullptr,
-          included.dependencies()};
-}
-
-Compiled too_large(const Binary& binary, const IncludedFiles& included) {
-  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-  return {
-      Outcome::compile_failed,
-      fmt::format("the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
-                  binary.cubin.size() / kMebibyte, kMostCubinBytes / kMebibyte),
-      nullptr, included.dependencies()};
 }
 
 }  // namespace
@@ -366,6 +326,9 @@ Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
   IncludedFiles included(request.source, cuda_include_folder());
+  const auto failed = [&](std::string reason) {
+    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
+  };
   NvrtcProgram program(request.source, checked_text(request));
   for (const std::string& expression : request.kernel_expressions) program.add_name(expression);
   errno = 0;
@@ -373,19 +336,28 @@ Compiled compile_here(const CompileRequest& request) {
   const int error_number = errno;
   const std::string log = program.log();
   if (ran_out_of_memory(result, log, error_number)) throw std::bad_alloc();
-  if (const auto overridden = overridden_option(log, request))
-    return {Outcome::compile_failed, reason_of_log(*overridden), nullptr, included.dependencies()};
+  if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-  if (result != NVRTC_SUCCESS) return failure(result, log, request, included);
+  if (result != NVRTC_SUCCESS)
+    return failed(reason_of_failure(log, nvrtc().error_string(result), request, included.refused()));
   auto binary = std::make_shared<Binary>();
   for (const std::string& expression : request.kernel_expressions) {
     const auto symbol = program.lowered_name(expression);
-    if (!symbol) return no_kernel(request, expression, included);
+    if (!symbol) {
+      const std::string start = request.source.text.substr(0, 2);
+      const bool is_utf_16 = start == "\xff\xfe" || start == "\xfe\xff";
+      return failed(fmt::format(
+          "the compiler found no kernel named {}{}", expression,
+          is_utf_16 ? fmt::format("; {} begins like UTF-16: save it as UTF-8", request.source.name) : ""));
+    }
     binary->kernel_symbols.push_back(*symbol);
   }
   binary->key = request.key();
   binary->cubin = program.cubin();
-  if (binary->cubin.size() > kMostCubinBytes) return too_large(*binary, included);
+  if (binary->cubin.size() > kMostCubinBytes)
+    return failed(fmt::format(
+        "the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
+        binary->cubin.size() >> 20, kMostCubinBytes >> 20));
   binary->compile_ms = process_cpu_ms() - started_ms;
   return {Outcome::ok, "", std::move(binary), included.dependencies()};
 }

@@ -9,78 +9,71 @@
 #include "base/identifier.h"
 #include "base/text.h"
 #include "compile/request.h"
+#include "spec/reader.h"
 
 namespace tiletune {
 
 namespace {
 
 enum class Takes { nothing, boolean, choice, number, numbers, macro, macro_name, assembler_option };
+constexpr Takes kLastSaidOnce = Takes::number;
 
 struct OptionRule {
   std::string_view name;
   std::string_view short_name;
   Takes takes = Takes::nothing;
-  std::vector<std::string> choices = {};
+  std::string_view choices = {};  ///< separated by commas
   int lowest = 0;
   int highest = 0;
 };
 
 /// NVRTC options that change code or diagnostics and touch no file.
-const std::vector<OptionRule>& compiler_options() {
-  static const std::vector<OptionRule> rules{
-      {"--use_fast_math", "-use_fast_math"},
-      {"--fmad", "-fmad", Takes::boolean},
-      {"--ftz", "-ftz", Takes::boolean},
-      {"--prec-div", "-prec-div", Takes::boolean},
-      {"--prec-sqrt", "-prec-sqrt", Takes::boolean},
-      {"--extra-device-vectorization", "-extra-device-vectorization"},
-      {"--restrict", "-restrict"},
-      {"--maxrregcount", "-maxrregcount", Takes::number, {}, 1, 255},
-      {"--split-compile", "-split-compile", Takes::number, {}, 0, 64},
-      {"--jump-table-density", "-jtd", Takes::number, {}, 0, 101},
-      {"--dopt", "-dopt", Takes::choice, {"on"}},
-      {"--Ofast-compile", "-Ofc", Takes::choice, {"0", "min", "mid", "max"}},
-      {"--std", "-std", Takes::choice, {"c++14", "c++17", "c++20"}},
-      {"--generate-line-info", "-lineinfo"},
-      {"--device-debug", "-G"},
-      {"--device-int128", "-device-int128"},
-      {"--disable-warnings", "-w"},
-      {"--diag-suppress", "-diag-suppress", Takes::numbers},
-      {"--define-macro", "-D", Takes::macro},
-      {"--undefine-macro", "-U", Takes::macro_name},
-      {"--ptxas-options", "-Xptxas", Takes::assembler_option},
-  };
-  return rules;
-}
+constexpr OptionRule kCompilerOptions[] = {
+    {"--use_fast_math", "-use_fast_math"},
+    {"--fmad", "-fmad", Takes::boolean},
+    {"--ftz", "-ftz", Takes::boolean},
+    {"--prec-div", "-prec-div", Takes::boolean},
+    {"--prec-sqrt", "-prec-sqrt", Takes::boolean},
+    {"--extra-device-vectorization", "-extra-device-vectorization"},
+    {"--restrict", "-restrict"},
+    {"--maxrregcount", "-maxrregcount", Takes::number, {}, 1, 255},
+    {"--split-compile", "-split-compile", Takes::number, {}, 0, 64},
+    {"--jump-table-density", "-jtd", Takes::number, {}, 0, 101},
+    {"--dopt", "-dopt", Takes::choice, "on"},
+    {"--Ofast-compile", "-Ofc", Takes::choice, "0,min,mid,max"},
+    {"--std", "-std", Takes::choice, "c++14,c++17,c++20"},
+    {"--generate-line-info", "-lineinfo"},
+    {"--device-debug", "-G"},
+    {"--device-int128", "-device-int128"},
+    {"--disable-warnings", "-w"},
+    {"--diag-suppress", "-diag-suppress", Takes::numbers},
+    {"--define-macro", "-D", Takes::macro},
+    {"--undefine-macro", "-U", Takes::macro_name},
+    {"--ptxas-options", "-Xptxas", Takes::assembler_option},
+};
+
+constexpr std::string_view kLoads = "ca,cg,cs,lu,cv", kStores = "wb,cg,cs,wt";
 
 /// Options of ptxas, the assembler that --ptxas-options reaches, which change no more than that.
-const std::vector<OptionRule>& assembler_options() {
-  static const std::vector<std::string> loads{"ca", "cg", "cs", "lu", "cv"};
-  static const std::vector<std::string> stores{"wb", "cg", "cs", "wt"};
-  static const std::vector<OptionRule> rules{
-      {"--verbose", "-v"},
-      {"--opt-level", "-O", Takes::number, {}, 0, 3},
-      {"--def-load-cache", "-dlcm", Takes::choice, loads},
-      {"--def-store-cache", "-dscm", Takes::choice, stores},
-      {"--force-load-cache", "-flcm", Takes::choice, loads},
-      {"--force-store-cache", "-fscm", Takes::choice, stores},
-      {"--allow-expensive-optimizations", "-allow-expensive-optimizations", Takes::boolean},
-      {"--register-usage-level", "-register-usage-level", Takes::number, {}, 0, 10},
-      {"--disable-optimizer-constants", "-disable-optimizer-consts"},
-      {"--warn-on-spills", "-warn-spills"},
-      {"--warn-on-local-memory-usage", "-warn-lmem-usage"},
-      {"--warn-on-double-precision-use", "-warn-double-usage"},
-  };
-  return rules;
-}
+constexpr OptionRule kAssemblerOptions[] = {
+    {"--verbose", "-v"},
+    {"--opt-level", "-O", Takes::number, {}, 0, 3},
+    {"--def-load-cache", "-dlcm", Takes::choice, kLoads},
+    {"--def-store-cache", "-dscm", Takes::choice, kStores},
+    {"--force-load-cache", "-flcm", Takes::choice, kLoads},
+    {"--force-store-cache", "-fscm", Takes::choice, kStores},
+    {"--allow-expensive-optimizations", "-allow-expensive-optimizations", Takes::boolean},
+    {"--register-usage-level", "-register-usage-level", Takes::number, {}, 0, 10},
+    {"--disable-optimizer-constants", "-disable-optimizer-consts"},
+    {"--warn-on-spills", "-warn-spills"},
+    {"--warn-on-local-memory-usage", "-warn-lmem-usage"},
+    {"--warn-on-double-precision-use", "-warn-double-usage"},
+};
 
 struct ParsedOption {
   const OptionRule* rule;
   std::optional<std::string> value;
 };
-
-/// -D, -U and -O take their value without a sign between.
-bool takes_value_attached(std::string_view short_name) { return short_name.size() == 2; }
 
 std::optional<ParsedOption> parse(const std::string& option, std::span<const OptionRule> rules) {
   const std::size_t equals = option.find('=');
@@ -92,8 +85,9 @@ std::optional<ParsedOption> parse(const std::string& option, std::span<const Opt
     }
   }
   for (const OptionRule& rule : rules) {
-    const bool has_value = rule.takes != Takes::nothing && takes_value_attached(rule.short_name);
-    if (has_value && option.starts_with(rule.short_name)) return ParsedOption{&rule, option.substr(2)};
+    // -D, -U and -O take their value without a sign between.
+    const bool is_short = rule.takes != Takes::nothing && rule.short_name.size() == 2;
+    if (is_short && option.starts_with(rule.short_name)) return ParsedOption{&rule, option.substr(2)};
   }
   return std::nullopt;
 }
@@ -111,7 +105,7 @@ std::string expectation(const OptionRule& rule) {
     case Takes::boolean:
       return "true or false";
     case Takes::choice:
-      return join(rule.choices, ", ");
+      return join(split(rule.choices, ','), ", ");
     case Takes::number:
       return fmt::format("an integer from {} to {}", rule.lowest, rule.highest);
     case Takes::numbers:
@@ -134,15 +128,14 @@ bool accepts(const OptionRule& rule, const std::optional<std::string>& value) {
     case Takes::boolean:
       return *value == "true" || *value == "false";
     case Takes::choice:
-      return std::find(rule.choices.begin(), rule.choices.end(), *value) != rule.choices.end();
+      return is_among(*value, split(rule.choices, ','));
     case Takes::number:
       return is_number(*value, rule.lowest, rule.highest);
-    case Takes::numbers: {
-      constexpr int kHighestDiagnostic = 99999;
-      const std::vector<std::string> numbers = split(*value, ',');
-      return std::all_of(numbers.begin(), numbers.end(),
-                         [](const std::string& number) { return is_number(number, 1, kHighestDiagnostic); });
-    }
+    case Takes::numbers:
+      return std::ranges::all_of(split(*value, ','), [](const std::string& number) {
+        constexpr int kHighestDiagnostic = 99999;
+        return is_number(number, 1, kHighestDiagnostic);
+      });
     case Takes::macro:
       return is_identifier(std::string_view(*value).substr(0, value->find('='))) &&
              value->find('\n') == std::string::npos;
@@ -154,50 +147,36 @@ bool accepts(const OptionRule& rule, const std::optional<std::string>& value) {
   return false;
 }
 
-std::vector<std::string> names(std::span<const OptionRule> rules) {
-  std::vector<std::string> list;
-  for (const OptionRule& rule : rules) {
-    list.emplace_back(rule.name);
-    if (rule.short_name != rule.name.substr(1)) list.emplace_back(rule.short_name);
-  }
-  return list;
-}
-
 void check_option(const std::string& option, std::span<const OptionRule> rules, std::string_view whose,
                   const Where& where) {
   const auto parsed = parse(option, rules);
   if (!parsed) {
-    const std::string near = suggestion(option.substr(0, option.find('=')), names(rules));
+    std::vector<std::string> names;
+    for (const OptionRule& rule : rules) {
+      names.emplace_back(rule.name);
+      if (rule.short_name != rule.name.substr(1)) names.emplace_back(rule.short_name);
+    }
+    const std::string near = suggestion(option.substr(0, option.find('=')), names);
     throw UserError(fmt::format("'{}' is not a {} option that may be given here", option, whose), where,
                     std::string(trim(near)) + " The architecture, folders and files are tiletune's to set.");
   }
-  if (!accepts(*parsed->rule, parsed->value)) {
+  if (!accepts(*parsed->rule, parsed->value))
     throw UserError(fmt::format("the {} option '{}' has a wrong or missing value", whose, option), where,
                     fmt::format("{} takes {}.", parsed->rule->name, expectation(*parsed->rule)));
-  }
-  if (parsed->rule->takes == Takes::assembler_option) {
-    check_option(*parsed->value, assembler_options(), "ptxas", where);
-  }
+  if (parsed->rule->takes == Takes::assembler_option)
+    check_option(*parsed->value, kAssemblerOptions, "ptxas", where);
 }
 
 /// What an option is about, when saying it twice makes no sense.
 std::optional<std::string_view> subject(const std::string& option) {
-  const auto parsed = parse(option, compiler_options());
-  if (!parsed) return std::nullopt;
-  switch (parsed->rule->takes) {
-    case Takes::nothing:
-    case Takes::boolean:
-    case Takes::choice:
-    case Takes::number:
-      return parsed->rule->name;
-    default:
-      return std::nullopt;
-  }
+  const auto parsed = parse(option, kCompilerOptions);
+  if (!parsed || parsed->rule->takes > kLastSaidOnce) return std::nullopt;
+  return parsed->rule->name;
 }
 
 /// What it prints stands in the log where its errors would.
 bool makes_ptxas_talk(const std::string& option) {
-  const auto parsed = parse(option, compiler_options());
+  const auto parsed = parse(option, kCompilerOptions);
   if (!parsed || parsed->rule->takes != Takes::assembler_option || !parsed->value) return false;
   return *parsed->value == "-v" || *parsed->value == "--verbose";
 }
@@ -215,11 +194,11 @@ void append_options(std::vector<std::string>& options, const std::vector<std::st
 }
 
 void check_compile_option(const std::string& option, const Where& where) {
-  check_option(option, compiler_options(), "compiler", where);
+  check_option(option, kCompilerOptions, "compiler", where);
 }
 
 bool is_assembler_option(const std::string& option) {
-  const auto parsed = parse(option, compiler_options());
+  const auto parsed = parse(option, kCompilerOptions);
   return parsed && (parsed->rule->name == "--maxrregcount" || parsed->rule->takes == Takes::assembler_option);
 }
 

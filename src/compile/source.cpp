@@ -16,7 +16,7 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "compile/standard_headers.h"
+#include "compile/compiler.h"
 
 namespace tiletune {
 
@@ -60,11 +60,10 @@ class SourceBuilder {
     result.may_leave = may_leave;
     add_root(home_);
     const auto name = beneath(source, folder);
-    if (!name && !may_leave) {
+    if (!name && !may_leave)
       throw UserError(fmt::format("lies outside the template's folder {}", folder.string()),
                       Where{source.string(), ""},
                       "Put the file into the template's folder, or pass --allow-outside-paths.");
-    }
     result.text =
         name ? Folder(folder, Links::refuse).read(*name, kLargestSource) : read_file(source, kLargestSource);
     if (result.text.find('\0') == std::string::npos) return;
@@ -82,11 +81,6 @@ class SourceBuilder {
     const bool is_folder = fs::is_directory(folder, ignored) && fs::canonical(folder, ignored) == folder;
     if (!is_folder || std::any_of(result.roots.begin(), result.roots.end(), is_it)) return;
     result.roots.push_back({name, std::make_shared<const Folder>(folder, Links::refuse)});
-  }
-
-  bool has(const char* name) const {
-    return std::any_of(result.roots.begin(), result.roots.end(),
-                       [&](const KernelSource::Root& root) { return root.folder->has(name); });
   }
 
   KernelSource result;
@@ -108,12 +102,6 @@ std::optional<Dependencies> parsed(const std::string& text) {
     files.emplace(name, hash.get<std::string>());
   }
   return files;
-}
-
-/// It becomes the name of a file.
-bool is_hash(const std::string& text) {
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 }  // namespace
@@ -152,7 +140,8 @@ KernelSource read_kernel_source(const fs::path& source, const fs::path& folder,
   const std::string behind = builder.name_of(config_folder);
   if (!is_searched(behind)) result.search_behind = {behind};
   for (const NamedHeader& header : standard_headers()) {
-    if (builder.has(header.name) && header.name != std::string_view(kCubHeader))
+    const auto has_it = [&](const KernelSource::Root& root) { return root.folder->has(header.name); };
+    if (header.name != std::string_view(kCubHeader) && std::ranges::any_of(result.roots, has_it))
       result.own_headers.emplace_back(header.name);
   }
   return std::move(result);
@@ -235,20 +224,17 @@ std::optional<Dependencies> IncludedLists::read(const std::string& text) {
   auto files = parsed(text);
   if (!files || !files->contains(kHash)) return files;
   const std::string& hash = files->at(kHash);
-  if (!is_hash(hash)) return std::nullopt;
+  // It becomes the name of a file.
+  if (hash.empty() || hash.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
   if (hash == last_.first) return last_.second;
-  auto list = load(hash);
-  if (list) last_ = {hash, *list};
-  return list;
-}
-
-std::optional<Dependencies> IncludedLists::load(const std::string& hash) const {
   const std::filesystem::path path = folder_ / hash;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open() || !is_private_file(file)) return std::nullopt;
   try {
-    const std::string text = read_open_file(file, path, kLargestList);
-    return hash_of_content(text) == hash ? parsed(text) : std::nullopt;
+    const std::string list = read_open_file(file, path, kLargestList);
+    auto listed = hash_of_content(list) == hash ? parsed(list) : std::nullopt;
+    if (listed) last_ = {hash, *listed};
+    return listed;
   } catch (const UserError&) {
     return std::nullopt;
   }

@@ -33,7 +33,7 @@ struct KernelSource {
   /// Where the compiler looks for #include, in this order, by the names of the roots: before the CUDA
   /// toolkit's headers, and behind them.
   std::vector<std::string> search_before, search_behind;
-  /// Names of built-in headers (standard_headers.h) in whose place the roots have files.
+  /// Names of built-in headers (compiler.h) in whose place the roots have files.
   std::vector<std::string> own_headers;
   bool may_leave = false;  ///< files outside the roots may be included, too
 
@@ -109,8 +109,6 @@ class IncludedLists {
   std::optional<Dependencies> read(const std::string& text);
 
  private:
-  std::optional<Dependencies> load(const std::string& hash) const;
-
   std::filesystem::path folder_;
   /// The list of that hash was used last: rows of a sweep mostly share one.
   std::pair<std::string, Dependencies> last_;

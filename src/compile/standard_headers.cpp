@@ -1,5 +1,3 @@
-#include "compile/standard_headers.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -7,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
+#include "compile/compiler.h"
 
 namespace tiletune {
 
@@ -141,30 +139,19 @@ std::string forward(std::string_view name) {
       to);
 }
 
-std::vector<NamedHeader> all() {
-  std::vector<NamedHeader> headers{{kPrelude, prelude()},           {"math.h", std::string(kMath)},
-                                   {"cmath", std::string(kMath)},   {"float.h", std::string(kFloat)},
-                                   {"cfloat", std::string(kFloat)}, {"stdio.h", std::string(kStdio)},
-                                   {"cstdio", std::string(kStdio)}, {"algorithm", std::string(kAlgorithm)},
-                                   {kCubHeader, std::string(kCub)}};
-  for (const char* name : kForwarded) headers.push_back({name, forward(name)});
-  return headers;
-}
-
 }  // namespace
 
 std::span<const NamedHeader> standard_headers() {
-  static const std::vector<NamedHeader> headers = all();
-  return headers;
-}
-
-const std::string& standard_headers_hash() {
-  static const std::string hash = [] {
-    Hasher hasher;
-    for (const NamedHeader& header : standard_headers()) hasher.add(header.name).add(header.text);
-    return hasher.hex();
+  static const std::vector<NamedHeader> all = [] {
+    std::vector<NamedHeader> headers{{kPrelude, prelude()},           {"math.h", std::string(kMath)},
+                                     {"cmath", std::string(kMath)},   {"float.h", std::string(kFloat)},
+                                     {"cfloat", std::string(kFloat)}, {"stdio.h", std::string(kStdio)},
+                                     {"cstdio", std::string(kStdio)}, {"algorithm", std::string(kAlgorithm)},
+                                     {kCubHeader, std::string(kCub)}};
+    for (const char* name : kForwarded) headers.push_back({name, forward(name)});
+    return headers;
   }();
-  return hash;
+  return all;
 }
 
 }  // namespace tiletune

@@ -20,9 +20,7 @@
 #include "base/fields_json.h"
 #include "base/text.h"
 #include "base/worker_process.h"
-#include "compile/compiled_file.h"
-#include "compile/message.h"
-#include "compile/nvrtc_program.h"
+#include "compile/compiler.h"
 #include "compile/pool.h"
 
 namespace tiletune {
@@ -31,25 +29,15 @@ namespace {
 
 constexpr int kNiceness = 10;
 
-std::uint64_t address_space_bytes() {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 /// A compiler that wants more than `growth_bytes` fails in its allocation instead of taking the machine down.
 void limit_memory(std::uint64_t growth_bytes) {
-  const rlim_t bytes = address_space_bytes() + growth_bytes;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + growth_bytes;
   const rlimit memory{bytes, bytes};
   ::setrlimit(RLIMIT_AS, &memory);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-}
-
-/// Why a compilation ended at the limit of its worker, and the remedy.
-std::string out_of_memory_reason(std::uint64_t limit_bytes) {
-  return fmt::format("the compiler needed more than {} of memory; raise --max-compile-memory",
-                     human_bytes(limit_bytes));
 }
 
 std::string words_of_this_process;
@@ -69,8 +57,18 @@ void speak_and_end(int signal) {
 /// `frame` over the worker's channel and ends the process; every other abort takes its course.
 class LastWords {
  public:
-  explicit LastWords(std::string frame);
-  ~LastWords();
+  explicit LastWords(std::string frame) {
+    words_of_this_process = std::move(frame);
+    struct sigaction action {};
+    action.sa_handler = speak_and_end;
+    ::sigaction(SIGABRT, &action, &abort_before_);
+    ::sigaction(SIGSEGV, &action, &fault_before_);
+    errno = 0;
+  }
+  ~LastWords() {
+    ::sigaction(SIGABRT, &abort_before_, nullptr);
+    ::sigaction(SIGSEGV, &fault_before_, nullptr);
+  }
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
@@ -78,20 +76,6 @@ class LastWords {
   struct sigaction abort_before_ {};
   struct sigaction fault_before_ {};
 };
-
-LastWords::LastWords(std::string frame) {
-  words_of_this_process = std::move(frame);
-  struct sigaction action {};
-  action.sa_handler = speak_and_end;
-  ::sigaction(SIGABRT, &action, &abort_before_);
-  ::sigaction(SIGSEGV, &action, &fault_before_);
-  errno = 0;
-}
-
-LastWords::~LastWords() {
-  ::sigaction(SIGABRT, &abort_before_, nullptr);
-  ::sigaction(SIGSEGV, &fault_before_, nullptr);
-}
 
 /// The CUDA toolkit's headers, also where its folder and those in it are full of links to other places.
 std::vector<Folder> toolkit_folders() {
@@ -128,62 +112,45 @@ void confine_compiler(const Folders& folders, const WorkerSettings& settings) {
   confine(reach);
 }
 
-Folders inherited_folders(const std::vector<std::string>& paths) {
-  Folders folders;
-  int descriptor = kFirstInheritedFd;
-  for (const std::string& path : paths)
-    folders.push_back(std::make_shared<const Folder>(path, Descriptor(descriptor++)));
-  return folders;
+CompileReply out_of_memory(CompileReply reply, std::uint64_t max_memory_bytes) {
+  reply.outcome = Outcome::compile_crashed;
+  reply.reason = fmt::format("the compiler needed more than {} of memory; raise --max-compile-memory",
+                             human_bytes(max_memory_bytes));
+  reply.last = true;  // what the compiler still holds is lost
+  return reply;
 }
 
-class CompileWorker {
- public:
-  CompileWorker(Folders folders, std::uint64_t max_memory_bytes)
-      : folders_(std::move(folders)), max_memory_bytes_(max_memory_bytes) {}
-
-  CompileReply work_on(const nlohmann::ordered_json& job) const {
-    const CompileRequest request = request_of_job(job, folders_);
-    CompileReply reply;
-    reply.key = request.key();
-    const LastWords last_words(encode_frame(to_json(out_of_memory(reply))));
-    const double started_ms = process_cpu_ms();
-    compile(request, reply);
-    reply.cpu_ms = process_cpu_ms() - started_ms;
-    return reply;
-  }
-
- private:
-  CompileReply out_of_memory(CompileReply reply) const {
+CompileReply work_on(const nlohmann::ordered_json& job, const Folders& folders,
+                     std::uint64_t max_memory_bytes) {
+  const CompileRequest request = request_of_job(job, folders);
+  CompileReply reply;
+  reply.key = request.key();
+  const LastWords last_words(encode_frame(to_json(out_of_memory(reply, max_memory_bytes))));
+  const double started_ms = process_cpu_ms();
+  try {
+    Compiled compiled = compile_here(request);
+    reply.outcome = compiled.outcome;
+    reply.reason = std::move(compiled.reason);
+    reply.dependencies = std::move(compiled.dependencies);
+    if (compiled.binary) reply.binary = *compiled.binary;
+  } catch (const std::bad_alloc&) {
+    reply = out_of_memory(std::move(reply), max_memory_bytes);
+  } catch (const std::runtime_error& error) {
     reply.outcome = Outcome::compile_crashed;
-    reply.reason = out_of_memory_reason(max_memory_bytes_);
-    reply.last = true;  // what the compiler still holds is lost
-    return reply;
+    reply.reason = error.what();
   }
-
-  void compile(const CompileRequest& request, CompileReply& reply) const {
-    try {
-      Compiled compiled = compile_here(request);
-      reply.outcome = compiled.outcome;
-      reply.reason = std::move(compiled.reason);
-      reply.dependencies = std::move(compiled.dependencies);
-      if (compiled.binary) reply.binary = *compiled.binary;
-    } catch (const std::bad_alloc&) {
-      reply = out_of_memory(std::move(reply));
-    } catch (const std::runtime_error& error) {
-      reply.outcome = Outcome::compile_crashed;
-      reply.reason = error.what();
-    }
-  }
-
-  Folders folders_;
-  std::uint64_t max_memory_bytes_;
-};
+  reply.cpu_ms = process_cpu_ms() - started_ms;
+  return reply;
+}
 
 int serve(WorkerChannel& channel) {
   const auto first = channel.receive();
   if (!first) return 0;
   const auto settings = from_json<WorkerSettings>(*first);
-  Folders folders = inherited_folders(settings.folders);
+  Folders folders;
+  int descriptor = kFirstInheritedFd;
+  for (const std::string& path : settings.folders)
+    folders.push_back(std::make_shared<const Folder>(path, Descriptor(descriptor++)));
   // A folder named relative to the working folder, which changes from kernel to kernel, stays what it is.
   if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);
   // A hit in NVRTC's own cache would look like a fast compilation.
@@ -193,14 +160,13 @@ int serve(WorkerChannel& channel) {
   has_nvjitlink();
   limit_memory(settings.max_memory_bytes);
   confine_compiler(folders, settings);
-  const CompileWorker worker(std::move(folders), settings.max_memory_bytes);
   if (!notices_includes())
     throw std::runtime_error("NVRTC " + nvrtc_version() +
                              " opens headers in a way that tiletune does not notice, so that changes of them "
                              "would go unseen: use another version of the CUDA toolkit");
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
-    const CompileReply reply = worker.work_on(*message);
+    const CompileReply reply = work_on(*message, folders, settings.max_memory_bytes);
     channel.send(to_json(reply));
     if (reply.last) break;
   }

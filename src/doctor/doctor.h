@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,24 +51,25 @@ struct MachineFacts {
   std::optional<double> core_quota;  ///< what a container may use of them
   CacheFacts cache;
   std::vector<LibraryFacts> libraries;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< variables that are set
-  std::string driver_version;  ///< empty when there is no driver that answers
-  std::string cuda_version;    ///< highest the driver supports
-  std::string no_gpu;          ///< why the driver shows none
-  std::string no_nvml;         ///< why NVML answers nothing
+  std::map<std::string, std::string> environment;  ///< variables that are set
+  std::string driver_version;                      ///< empty when there is no driver that answers
+  std::string cuda_version;                        ///< highest the driver supports
+  std::string no_gpu;                              ///< why the driver shows none
+  std::string no_nvml;                             ///< why NVML answers nothing
   std::vector<NvmlGpu> nvml_gpus;
 };
 
 /// What NVML says of one GPU at one moment.
 struct GpuReadings {
+  // First of all, while nothing that is asked for here can have an effect on them.
+  std::optional<int> utilization_percent;
+  std::optional<std::vector<GpuProcess>> processes;
   std::optional<double> sm_clock_mhz, max_sm_clock_mhz;
   std::optional<double> application_sm_clock_mhz, default_application_sm_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;
   std::optional<double> power_w, power_limit_w, default_power_limit_w;
   std::optional<double> temperature_c, slowdown_temperature_c;
   std::optional<GpuMemory> memory;
-  std::optional<int> utilization_percent;
-  std::optional<std::vector<GpuProcess>> processes;
   std::optional<bool> persistence_mode, mig_mode, display_active;
   std::optional<EccState> ecc;
   std::optional<ComputeMode> compute_mode;

@@ -2,11 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <thread>
 
 #include "base/confinement.h"
@@ -22,14 +20,6 @@ namespace tiletune {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array kVariables{"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING",
-                                "CUDA_INJECTION64_PATH"};
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 /// Compiles a kernel that needs NVRTC's builtins and CUDA's headers.
 void try_compiler(MachineFacts& facts) {
@@ -112,35 +102,33 @@ MachineFacts look_at_machine() {
   facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   facts.core_quota = core_quota();
   facts.cache = look_at_cache();
-  facts.libraries = {find_cublas(), find_cublaslt()};
-  for (const char* name : kVariables) {
-    if (std::getenv(name) != nullptr) facts.environment.emplace_back(name, variable(name));
+  facts.libraries = find_libraries();
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH"}) {
+    if (const char* value = std::getenv(name)) facts.environment[name] = value;
   }
   return facts;
 }
 
 GpuReadings read_gpu(const Nvml& nvml) {
-  GpuReadings readings;
-  // First of all, while nothing that is asked here can have an effect on it.
-  readings.utilization_percent = nvml.utilization_percent();
-  readings.processes = nvml.compute_processes();
-  readings.sm_clock_mhz = nvml.sm_clock_mhz();
-  readings.max_sm_clock_mhz = nvml.max_sm_clock_mhz();
-  readings.application_sm_clock_mhz = nvml.application_sm_clock_mhz();
-  readings.default_application_sm_clock_mhz = nvml.default_application_sm_clock_mhz();
-  readings.throttle_reasons = nvml.throttle_reasons();
-  readings.power_w = nvml.power_w();
-  readings.power_limit_w = nvml.enforced_power_limit_w();
-  readings.default_power_limit_w = nvml.default_power_limit_w();
-  readings.temperature_c = nvml.temperature_c();
-  readings.slowdown_temperature_c = nvml.slowdown_temperature_c();
-  readings.memory = nvml.memory();
-  readings.persistence_mode = nvml.persistence_mode();
-  readings.mig_mode = nvml.mig_mode();
-  readings.display_active = nvml.display_active();
-  readings.ecc = nvml.ecc();
-  readings.compute_mode = nvml.compute_mode();
-  return readings;
+  return {.utilization_percent = nvml.utilization_percent(),
+          .processes = nvml.compute_processes(),
+          .sm_clock_mhz = nvml.sm_clock_mhz(),
+          .max_sm_clock_mhz = nvml.max_sm_clock_mhz(),
+          .application_sm_clock_mhz = nvml.application_sm_clock_mhz(),
+          .default_application_sm_clock_mhz = nvml.default_application_sm_clock_mhz(),
+          .throttle_reasons = nvml.throttle_reasons(),
+          .power_w = nvml.power_w(),
+          .power_limit_w = nvml.enforced_power_limit_w(),
+          .default_power_limit_w = nvml.default_power_limit_w(),
+          .temperature_c = nvml.temperature_c(),
+          .slowdown_temperature_c = nvml.slowdown_temperature_c(),
+          .memory = nvml.memory(),
+          .persistence_mode = nvml.persistence_mode(),
+          .mig_mode = nvml.mig_mode(),
+          .display_active = nvml.display_active(),
+          .ecc = nvml.ecc(),
+          .compute_mode = nvml.compute_mode()};
 }
 
 /// Opens GPUs one after another and puts down what becomes of each.
@@ -165,7 +153,8 @@ class GpuVisit {
   void visit_all() {
     visit({0});
     // Without the first one the driver's number of GPUs is not known.
-    if (devices_ == 0 && facts_.machine.no_gpu.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr)
+    if (devices_ == 0 && facts_.machine.no_gpu.empty() &&
+        !facts_.machine.environment.contains("CUDA_VISIBLE_DEVICES"))
       devices_ = static_cast<int>(facts_.machine.nvml_gpus.size());
     std::vector<int> others;
     for (int index = 1; index < devices_; ++index) others.push_back(index);
@@ -206,7 +195,10 @@ class GpuVisit {
     machine.cuda_version = device.cuda_version;
     if (machine.driver_version.empty()) machine.driver_version = opened.driver_version;
     gpu.name = device.name;
-    gpu.readings = readings_of(device.uuid);
+    if (const auto found = readings_.find(device.uuid); found != readings_.end())
+      gpu.readings = found->second;
+    else if (nvml_.why().empty())
+      gpu.readings = read_gpu(Nvml(device.uuid));  // NVML lists no MIG slices
     const auto known = std::find_if(machine.nvml_gpus.begin(), machine.nvml_gpus.end(),
                                     [&](const NvmlGpu& other) { return other.uuid == device.uuid; });
     gpu.smi_name = known != machine.nvml_gpus.end() ? std::to_string(known->index) : device.uuid;
@@ -218,13 +210,6 @@ class GpuVisit {
     }
   }
 
-  std::optional<GpuReadings> readings_of(const std::string& uuid) const {
-    if (!nvml_.why().empty()) return std::nullopt;
-    const auto found = readings_.find(uuid);
-    // NVML lists no MIG slices.
-    return found != readings_.end() ? found->second : read_gpu(Nvml(uuid));
-  }
-
   /// NVML's GPU with the driver's number, where both count alike for sure.
   const NvmlGpu* numbered(int index) const {
     const std::vector<NvmlGpu>& gpus = facts_.machine.nvml_gpus;
@@ -232,8 +217,11 @@ class GpuVisit {
         std::find_if(gpus.begin(), gpus.end(), [&](const NvmlGpu& gpu) { return gpu.index == index; });
     const bool one_model = std::all_of(gpus.begin(), gpus.end(),
                                        [&](const NvmlGpu& gpu) { return gpu.name == gpus.front().name; });
-    const bool alike = one_model || variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
-    if (found == gpus.end() || !alike || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return nullptr;
+    const auto order = facts_.machine.environment.find("CUDA_DEVICE_ORDER");
+    const bool alike =
+        one_model || (order != facts_.machine.environment.end() && order->second == "PCI_BUS_ID");
+    if (found == gpus.end() || !alike || facts_.machine.environment.contains("CUDA_VISIBLE_DEVICES"))
+      return nullptr;
     return &*found;
   }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdio>
 
 #include "base/text.h"
 #include "doctor/doctor.h"
@@ -11,24 +11,19 @@ namespace tiletune {
 
 namespace {
 
-/// What a rule says of its check. One that does not apply says nothing.
-struct Said {
-  Health health = Health::ok;
-  std::string found;
-  std::string why{};
-  std::string remedy{};  ///< "{smi}" stands for nvidia-smi and the GPU
-};
-using MaybeSaid = std::optional<Said>;
+/// What a rule says, but for its check; one that does not apply says nothing. In a remedy "{smi}" stands for
+/// nvidia-smi and the GPU.
+using MaybeSaid = std::optional<DoctorFinding>;
 
-Said ok(std::string found) { return {Health::ok, std::move(found)}; }
-Said note(std::string found, std::string why, std::string remedy) {
-  return {Health::note, std::move(found), std::move(why), std::move(remedy)};
+MaybeSaid ok(const std::string& found) { return DoctorFinding{"", Health::ok, found, "", ""}; }
+MaybeSaid note(const std::string& found, const std::string& why, const std::string& remedy) {
+  return DoctorFinding{"", Health::note, found, why, remedy};
 }
-Said warning(std::string found, std::string why, std::string remedy) {
-  return {Health::warning, std::move(found), std::move(why), std::move(remedy)};
+MaybeSaid warning(const std::string& found, const std::string& why, const std::string& remedy) {
+  return DoctorFinding{"", Health::warning, found, why, remedy};
 }
-Said problem(std::string found, std::string why, std::string remedy) {
-  return {Health::problem, std::move(found), std::move(why), std::move(remedy)};
+MaybeSaid problem(const std::string& found, const std::string& why, const std::string& remedy) {
+  return DoctorFinding{"", Health::problem, found, why, remedy};
 }
 
 template <typename Facts>
@@ -43,37 +38,35 @@ constexpr const char* kWorksWithoutGpu =
 /// {13, 0} of "13.0"
 std::pair<int, int> version_numbers(const std::string& text) {
   std::pair<int, int> numbers{0, 0};
-  const std::size_t dot = std::min(text.find('.'), text.size());
-  std::from_chars(text.data(), text.data() + dot, numbers.first);
-  if (dot < text.size()) std::from_chars(text.data() + dot + 1, text.data() + text.size(), numbers.second);
+  std::sscanf(text.c_str(), "%d.%d", &numbers.first, &numbers.second);
   return numbers;
 }
 
-const std::string* value_of(const MachineFacts& facts, std::string_view variable) {
-  const auto found = std::find_if(facts.environment.begin(), facts.environment.end(),
-                                  [&](const auto& entry) { return entry.first == variable; });
+/// Null for what is not set.
+const std::string* value_of(const MachineFacts& facts, const std::string& variable) {
+  const auto found = facts.environment.find(variable);
   return found == facts.environment.end() ? nullptr : &found->second;
 }
 
 MaybeSaid compiler(const MachineFacts& facts) {
   const std::string nvrtc = facts.nvrtc_version.empty() ? "NVRTC" : "NVRTC " + facts.nvrtc_version;
   if (!facts.compile_failure.empty())
-    return problem(
-        fmt::format("{} compiles nothing: {}", nvrtc, facts.compile_failure), "no kernel can be compiled",
-        "Install a CUDA toolkit, 12.4 or newer (NVRTC, its builtins library and the headers of one version), "
-        "or name the folder of libnvrtc in LD_LIBRARY_PATH. tools/quickstart takes them from NVIDIA's PyPI "
-        "wheels where there is no toolkit.");
+    return problem(fmt::format("{} compiles nothing: {}", nvrtc, facts.compile_failure),
+                   "no kernel can be compiled",
+                   "Install a CUDA toolkit, 12.4 or newer (NVRTC, its builtins library and the headers of "
+                   "one version), or name the folder of libnvrtc in LD_LIBRARY_PATH. tools/quickstart takes "
+                   "them from NVIDIA's PyPI wheels where there is no toolkit.");
   const auto compiler = version_numbers(facts.nvrtc_version);
   const auto driver = version_numbers(facts.cuda_version);
   if (facts.cuda_version.empty() || compiler <= driver)
     return ok(fmt::format("{} compiled a kernel in {}", nvrtc, human_seconds(facts.compile_s)));
   const bool same_major = compiler.first == driver.first;
-  return Said{same_major ? Health::note : Health::warning,
-              fmt::format("{} is newer than the driver's CUDA {}", nvrtc, facts.cuda_version),
-              same_major ? "the driver loads what it compiles, unless that uses something new"
-                         : "the driver may refuse to load what it compiles",
-              fmt::format("Update the driver, or build tiletune with CUDA {} (-DTILETUNE_CUDA_ROOT=FOLDER).",
-                          facts.cuda_version)};
+  return (same_major ? note : warning)(
+      fmt::format("{} is newer than the driver's CUDA {}", nvrtc, facts.cuda_version),
+      same_major ? "the driver loads what it compiles, unless that uses something new"
+                 : "the driver may refuse to load what it compiles",
+      fmt::format("Update the driver, or build tiletune with CUDA {} (-DTILETUNE_CUDA_ROOT=FOLDER).",
+                  facts.cuda_version));
 }
 
 MaybeSaid confinement(const MachineFacts& facts) {
@@ -86,8 +79,7 @@ MaybeSaid confinement(const MachineFacts& facts) {
 
 MaybeSaid compile_workers(const MachineFacts& facts) {
   const int workers = std::max(1, facts.cores);
-  const std::string found = fmt::format("{} compile worker{} on {} core{}", workers, workers == 1 ? "" : "s",
-                                        facts.cores, facts.cores == 1 ? "" : "s");
+  const std::string found = counted(workers, "compile worker") + " on " + counted(facts.cores, "core");
   if (facts.core_quota && *facts.core_quota < workers)
     return note(fmt::format("{}, of which this container may use {:.1f}", found, *facts.core_quota),
                 "the workers are throttled, and with them the process that waits for the GPU",
@@ -161,12 +153,11 @@ MaybeSaid driver(const MachineFacts& facts) {
 MaybeSaid nvml(const MachineFacts& facts) {
   if (!facts.no_gpu.empty() && facts.nvml_gpus.empty()) return std::nullopt;
   if (facts.no_nvml.empty()) return ok("answers, and lists " + counted(facts.nvml_gpus.size(), "GPU"));
-  return warning(
-      facts.no_nvml,
-      "clocks, throttling, power and other programs on the GPU cannot be seen: what disturbs a "
-      "measurement goes unnoticed",
-      "Install the driver's NVML of the driver's version, and restart after an update of the driver; "
-      "a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility.");
+  return warning(facts.no_nvml,
+                 "clocks, throttling, power and other programs on the GPU cannot be seen: what disturbs a "
+                 "measurement goes unnoticed",
+                 "Install the driver's NVML of the driver's version, and restart after an update of the "
+                 "driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility.");
 }
 
 constexpr std::array<Rule<MachineFacts>, 11> kMachineRules{{
@@ -191,32 +182,23 @@ constexpr std::array<Rule<MachineFacts>, 11> kMachineRules{{
     {"nvml", nvml},
 }};
 
-Said not_reported() {
+MaybeSaid not_reported() {
   return note("NVML does not report it", "a disturbance of this kind would go unnoticed",
               "A newer driver may report it; see also 'nvidia-smi -q -i {gpu}'.");
 }
 
-/// Another program has a GPU that is for one at a time.
-bool is_taken(const GpuFacts& facts) {
-  return facts.readings &&
-         facts.readings->compute_mode.value_or(ComputeMode::shared) != ComputeMode::shared &&
-         facts.readings->processes && !facts.readings->processes->empty();
-}
-
-Said use(const GpuFacts& facts) {
+MaybeSaid use(const GpuFacts& facts) {
   if (facts.failure.empty()) return ok(fmt::format("{}, {}", facts.name, facts.architecture));
-  std::string remedy = facts.remedy;
-  if (remedy.empty() && is_taken(facts))
-    remedy =
-        "It is for one program at a time: stop the one that has it, or share it: {smi} "
-        "--compute-mode=DEFAULT";
-  else if (remedy.empty())
-    remedy =
-        "See whether 'nvidia-smi' answers and what 'sudo dmesg | grep -i xid' says; restart the driver or "
-        "the "
-        "machine.";
+  const bool is_taken = facts.readings &&
+                        facts.readings->compute_mode.value_or(ComputeMode::shared) != ComputeMode::shared &&
+                        facts.readings->processes && !facts.readings->processes->empty();
+  const char* const remedy = is_taken ? "It is for one program at a time: stop the one that has it, or share "
+                                        "it: {smi} --compute-mode=DEFAULT"
+                                      : "See whether 'nvidia-smi' answers and what 'sudo dmesg | grep -i "
+                                        "xid' says; restart the driver or the machine.";
   return problem(facts.name.empty() ? facts.failure : facts.name + ": " + facts.failure,
-                 std::string("nothing can be timed on it; ") + kWorksWithoutGpu, remedy);
+                 std::string("nothing can be timed on it; ") + kWorksWithoutGpu,
+                 facts.remedy.empty() ? remedy : facts.remedy);
 }
 
 MaybeSaid memory(const GpuReadings& now) {
@@ -246,23 +228,21 @@ MaybeSaid clock(const GpuReadings& now) {
               "Keep it for everything you compare, or reset it: {smi} --reset-applications-clocks");
 }
 
-/// What helps against the first reason that is named.
-std::string remedy_of_throttling(const std::string& reasons) {
-  if (reasons.find("thermal") != std::string::npos)
-    return "Let the GPU cool down; check fans, air flow and the load of its neighbours.";
-  if (reasons.find("power_brake") != std::string::npos)
-    return "Check the machine's power supply: it asks the GPU to save power.";
-  if (reasons.find("sw_power_cap") != std::string::npos)
-    return "Stop what else loads the GPU; check its power limit.";
-  return "Wait until it is over; see 'nvidia-smi -q -d PERFORMANCE'.";
-}
-
 MaybeSaid throttling(const GpuReadings& now) {
   if (!now.throttle_reasons) return not_reported();
   const std::string reasons = throttle_text(*now.throttle_reasons);
   if (reasons.empty()) return ok("none");
+  // What helps against the first reason that is named.
+  constexpr std::pair<const char*, const char*> kRemedies[]{
+      {"thermal", "Let the GPU cool down; check fans, air flow and the load of its neighbours."},
+      {"power_brake", "Check the machine's power supply: it asks the GPU to save power."},
+      {"sw_power_cap", "Stop what else loads the GPU; check its power limit."},
+      {"", "Wait until it is over; see 'nvidia-smi -q -d PERFORMANCE'."}};
+  const auto* const remedy = std::find_if(std::begin(kRemedies), std::end(kRemedies), [&](const auto& entry) {
+    return reasons.find(entry.first) != std::string::npos;
+  });
   return warning(reasons, "the clock is lower than the GPU allows, and changes while kernels are timed",
-                 remedy_of_throttling(reasons));
+                 remedy->second);
 }
 
 MaybeSaid power(const GpuReadings& now) {
@@ -273,8 +253,7 @@ MaybeSaid power(const GpuReadings& now) {
   if (!now.power_limit_w || !usual || *now.power_limit_w >= *usual) return ok(found);
   return warning(
       fmt::format("{} (default {:.0f} W)", found, *usual),
-      "kernels that draw much power lose clock at the lowered limit, and rank behind others because "
-      "of it",
+      "kernels that draw much power lose clock at the lowered limit, and rank behind others because of it",
       fmt::format("Raise it: {{smi}} --power-limit={:.0f}", *usual));
 }
 
@@ -287,13 +266,6 @@ MaybeSaid temperature(const GpuReadings& now) {
   return warning(fmt::format("{}, clocks are slowed from {:.0f} C on", found, *now.slowdown_temperature_c),
                  "a few seconds of load bring the clock down",
                  "Let the GPU cool down; check fans and air flow.");
-}
-
-std::string process_text(const GpuProcess& process) {
-  std::string text = fmt::format("pid {}", process.pid);
-  if (!process.name.empty()) text += " " + process.name;
-  if (process.memory_bytes) text += fmt::format(" ({})", human_bytes(*process.memory_bytes));
-  return text;
 }
 
 MaybeSaid processes(const GpuReadings& now) {
@@ -310,7 +282,10 @@ MaybeSaid processes(const GpuReadings& now) {
   std::vector<std::string> texts;
   bool tiletune = false;
   for (const GpuProcess& process : *now.processes) {
-    if (texts.size() < kMostNamed) texts.push_back(process_text(process));
+    std::string text = fmt::format("pid {}", process.pid);
+    if (!process.name.empty()) text += " " + process.name;
+    if (process.memory_bytes) text += fmt::format(" ({})", human_bytes(*process.memory_bytes));
+    if (texts.size() < kMostNamed) texts.push_back(std::move(text));
     tiletune = tiletune || process.name == "tiletune";
   }
   std::string found = join(texts, ", ");
@@ -381,24 +356,19 @@ constexpr std::array<Rule<GpuReadings>, 11> kGpuRules{{
     {"display", display},
 }};
 
-DoctorFinding finding_of(const char* check, const Said& said) {
-  return {check, said.health, said.found, said.why, said.remedy, {}};
-}
-
 template <typename Rules, typename Facts>
 void apply(const Rules& rules, const Facts& facts, std::vector<DoctorFinding>& findings) {
   for (const auto& [check, say] : rules)
-    if (const MaybeSaid said = say(facts)) findings.push_back(finding_of(check, *said));
-}
-
-std::size_t count(const std::vector<DoctorFinding>& findings, Health health) {
-  return static_cast<std::size_t>(std::count_if(
-      findings.begin(), findings.end(), [&](const DoctorFinding& one) { return one.health == health; }));
+    if (const MaybeSaid said = say(facts)) findings.emplace_back(*said).check = check;
 }
 
 template <typename Condition>
-bool has(const std::vector<DoctorFinding>& findings, Condition condition) {
-  return std::any_of(findings.begin(), findings.end(), condition);
+auto count(const std::vector<DoctorFinding>& findings, Condition condition) {
+  return std::count_if(findings.begin(), findings.end(), condition);
+}
+
+auto count(const std::vector<DoctorFinding>& findings, Health health) {
+  return count(findings, [&](const DoctorFinding& one) { return one.health == health; });
 }
 
 }  // namespace
@@ -410,7 +380,8 @@ std::vector<DoctorFinding> examine_machine(const MachineFacts& facts) {
 }
 
 std::vector<DoctorFinding> examine_gpu(const GpuFacts& facts) {
-  std::vector<DoctorFinding> findings{finding_of("gpu", use(facts))};
+  std::vector<DoctorFinding> findings{*use(facts)};
+  findings.front().check = "gpu";
   if (facts.readings) apply(kGpuRules, *facts.readings, findings);
   const std::array<Replacement, 2> names{
       {{"{smi}", "sudo nvidia-smi -i " + facts.smi_name}, {"{gpu}", facts.smi_name}}};
@@ -425,26 +396,26 @@ int exit_code(const std::vector<DoctorFinding>& findings) {
   constexpr int kDisturbed = 1;
   constexpr int kUnusable = 3;
   // A GPU, or the driver with the GPUs that it does not show.
-  if (has(findings, [](const DoctorFinding& finding) {
-        return finding.health == Health::problem && (finding.gpu || finding.check == "driver");
-      }))
+  if (count(findings, [](const DoctorFinding& one) {
+        return one.health == Health::problem && (one.gpu || one.check == "driver");
+      }) > 0)
     return kUnusable;
   return count(findings, Health::warning) + count(findings, Health::problem) > 0 ? kDisturbed : 0;
 }
 
 std::string verdict(const std::vector<DoctorFinding>& findings) {
-  const std::size_t problems = count(findings, Health::problem);
-  const std::size_t warnings = count(findings, Health::warning);
-  const bool compiles = !has(findings, [](const DoctorFinding& finding) {
-    return finding.check == "compiler" && finding.health == Health::problem;
-  });
+  const auto problems = count(findings, Health::problem);
+  const auto warnings = count(findings, Health::warning);
+  const bool compiles = count(findings, [](const DoctorFinding& one) {
+                          return one.check == "compiler" && one.health == Health::problem;
+                        }) == 0;
   const std::string rest = compiles ? "; compiling, inspecting and predicting work" : "";
   std::string text;
   if (problems > 0) text = counted(problems, "problem");
   if (warnings > 0) text += (text.empty() ? "" : ", ") + counted(warnings, "warning");
   if (!text.empty()) text += ": ";
   if (exit_code(findings) >= 3) return text + "not every GPU can be measured on" + rest;
-  if (!has(findings, [](const DoctorFinding& finding) { return finding.gpu.has_value(); }))
+  if (count(findings, [](const DoctorFinding& one) { return one.gpu.has_value(); }) == 0)
     return text + "there is no GPU to measure on" + rest;
   return text + (text.empty() ? "nothing was found that would disturb a measurement"
                               : "measurements may be disturbed");

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <rapidjson/error/en.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
-#include "foreign/byte_stream.h"
 #include "store/own_files.h"
 
 namespace tiletune {
@@ -120,7 +123,7 @@ class DocumentReader {
  private:
   void read_root() {
     if (source_.Peek() == '{') {
-      read_members([this] { read_member(); });
+      read_children(true, [this] { read_member(); });
     } else {
       parse();
       events_.member("", document_);
@@ -129,60 +132,47 @@ class DocumentReader {
     if (!source_.at_end()) throw JsonError{rapidjson::kParseErrorDocumentRootNotSingular};
   }
 
-  /// Calls `read` for each member where its value begins; its name is key_.
+  /// Calls `read` for each member of an object, or element of a list, where its value begins; a member's name
+  /// is key_.
   template <typename Read>
-  void read_members(const Read& read) {
+  void read_children(bool object, const Read& read) {
     source_.Take();
-    for (bool first = true; !accept('}'); first = false) {
-      if (!first && !accept(',')) throw JsonError{rapidjson::kParseErrorObjectMissCommaOrCurlyBracket};
+    for (bool first = true; !accept(object ? '}' : ']'); first = false) {
+      if (!first && !accept(','))
+        throw JsonError{object ? rapidjson::kParseErrorObjectMissCommaOrCurlyBracket
+                               : rapidjson::kParseErrorArrayMissCommaOrSquareBracket};
       rapidjson::SkipWhitespace(source_);
-      if (source_.Peek() != '"') throw JsonError{rapidjson::kParseErrorObjectMissName};
-      in_element_ = true;
-      parse();
-      key_ = text(document_);
-      if (!accept(':')) throw JsonError{rapidjson::kParseErrorObjectMissColon};
-      rapidjson::SkipWhitespace(source_);
+      if (object && source_.Peek() != '"') throw JsonError{rapidjson::kParseErrorObjectMissName};
+      in_element_ = !source_.at_end();
+      if (object) {
+        parse();
+        key_ = text(document_);
+        if (!accept(':')) throw JsonError{rapidjson::kParseErrorObjectMissColon};
+        rapidjson::SkipWhitespace(source_);
+      }
       read();
       key_.clear();
       in_element_ = false;
     }
   }
 
-  template <typename Read>
-  void read_elements(const Read& read) {
-    source_.Take();
-    for (bool first = true; !accept(']'); first = false) {
-      if (!first && !accept(',')) throw JsonError{rapidjson::kParseErrorArrayMissCommaOrSquareBracket};
-      rapidjson::SkipWhitespace(source_);
-      in_element_ = !source_.at_end();
-      read();
-      in_element_ = false;
-    }
-  }
-
   void read_member() {
     const bool object = source_.Peek() == '{';
-    if ((object || source_.Peek() == '[') && events_.holds_rows(key_)) return read_rows(object);
+    if ((object || source_.Peek() == '[') && events_.holds_rows(key_)) {
+      in_element_ = false;
+      in_rows_ = rows_begun_ = true;
+      events_.rows_begin(std::exchange(key_, ""));
+      read_children(object, [this] {
+        parse();
+        events_.row(key_, document_);
+      });
+      in_rows_ = false;
+      return;
+    }
     parse();
     members_bytes_ += pool_.Size() + key_.size() + sizeof(JsonValue::Member);
     if (members_bytes_ > kLargestElement) refuse_size("the members other than the rows are too large");
     events_.member(key_, document_);
-  }
-
-  void read_rows(bool object) {
-    in_element_ = false;
-    in_rows_ = rows_begun_ = true;
-    events_.rows_begin(std::exchange(key_, ""));
-    const auto read_row = [this] {
-      parse();
-      events_.row(key_, document_);
-    };
-    if (object) {
-      read_members(read_row);
-    } else {
-      read_elements(read_row);
-    }
-    in_rows_ = false;
   }
 
   /// Reads the next value into document_.
@@ -239,16 +229,46 @@ class DocumentReader {
   PieceReader source_;  ///< the last, because it asks for sizes as soon as it is made
 };
 
-void refuse_database(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) return;
-  if (ByteStream(file).next().starts_with(kSqliteMagic))
-    throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
-}
+class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
+ public:
+  using Writer::Writer;
+  bool Double(double number) {
+    const std::string digits = nlohmann::json(number).dump();
+    return RawValue(digits.data(), digits.size(), rapidjson::kNumberType);
+  }
+};
 
 }  // namespace
 
+const JsonValue* find(const JsonValue& object, std::string_view name) {
+  if (!object.IsObject()) return nullptr;
+  const auto member = object.FindMember(
+      JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
+  return member == object.MemberEnd() ? nullptr : &member->value;
+}
+
+std::string_view text(const JsonValue& string) { return {string.GetString(), string.GetStringLength()}; }
+
+std::string_view text_of(const JsonValue& object, std::string_view name) {
+  const JsonValue* member = find(object, name);
+  return member != nullptr && member->IsString() ? text(*member) : std::string_view();
+}
+
+std::optional<double> number_of(const JsonValue& object, std::string_view name) {
+  const JsonValue* member = find(object, name);
+  return member != nullptr && member->IsNumber() ? std::optional(member->GetDouble()) : std::nullopt;
+}
+
+std::string to_json_text(const JsonValue& value) {
+  rapidjson::StringBuffer buffer;
+  TextWriter writer(buffer);
+  value.Accept(writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
-  refuse_database(file);
+  if (std::filesystem::is_regular_file(file) && ByteStream(file).next().starts_with(kSqliteMagic))
+    throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
   return DocumentReader(file, events).run();
 }
 

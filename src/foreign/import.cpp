@@ -13,8 +13,9 @@
 #include "base/hash.h"
 #include "foreign/document.h"
 #include "foreign/format.h"
-#include "foreign/row_writer.h"
 #include "rank/parameters.h"
+#include "spec/problem.h"
+#include "store/row_batch.h"
 
 namespace tiletune {
 
@@ -26,6 +27,14 @@ std::unique_ptr<ForeignFormat> refuse_own_export(const JsonValue& /*header*/, co
   throw UserError("this is an export of tiletune's", Where{file, "/trials"},
                   "Join the database that it was exported from: tiletune merge FILE.db -o ALL.db");
 }
+
+/// One kind of document.
+struct FormatKind {
+  const char* rows;    ///< the member that holds its rows
+  const char* header;  ///< the member without which rows cannot be read
+  std::unique_ptr<ForeignFormat> (*make)(const JsonValue& header, const ImportFacts& facts,
+                                         const std::string& file);
+};
 
 constexpr std::array kKinds{FormatKind{"cache", "tune_params_keys", make_kernel_tuner_format},
                             FormatKind{"results", "metadata", make_t4_format},
@@ -59,63 +68,6 @@ std::string key_of(const Trial& trial) {
   for (const char c : trial.recorded_at)
     if (c >= '0' && c <= '9' && key.size() < kDigitsOfSeconds) key += c;
   return key + hasher.hex().substr(key.size());
-}
-
-/// `"x":"y":` of {"x":1,"y":2}.
-std::string names_alone(std::string_view object) {
-  std::string names;
-  int depth = 0;
-  std::size_t string = 0;  ///< where the last one began
-  for (std::size_t at = 0; at < object.size(); ++at) {
-    const char c = object[at];
-    if (c == '"') {
-      string = at++;
-      while (at < object.size() && object[at] != '"') at += object[at] == '\\' ? 2 : 1;
-    }
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (c == ':' && depth == 1) names += object.substr(string, at + 1 - string);
-  }
-  return names;
-}
-
-/// The names of parameters of all rows. Mostly a million rows have the same, and reading each of them as JSON
-/// would take seconds.
-class ParameterNames {
- public:
-  void note(const std::string& parameters, std::vector<std::string>& names) {
-    if (lists_.size() == kMostDistinct || !lists_.insert(names_alone(parameters)).second) return;
-    const auto json = nlohmann::ordered_json::parse(parameters, nullptr, false);
-    if (!json.is_object()) return;
-    for (const auto& item : json.items())
-      if (known_.size() < kMostDistinct && known_.insert(item.key()).second) names.push_back(item.key());
-  }
-
- private:
-  std::set<std::string> lists_;
-  std::set<std::string> known_;
-};
-
-void count(const Trial& trial, ParameterNames& names, ImportSummary& summary) {
-  const auto note = [](std::set<std::string>& set, const std::string& text) {
-    if (set.size() < kMostDistinct) set.insert(text);
-  };
-  ++summary.rows;
-  note(summary.gpus, trial.gpu);
-  note(summary.problems, trial.problem);
-  if (trial.kind == "kernel") {
-    note(summary.kernels, trial.template_name);
-    names.note(trial.parameters, summary.parameters);
-  }
-  ++summary.outcomes[trial.outcome];
-  if (trial.outcome != Outcome::ok) {
-    const std::pair why(trial.outcome, trial.reason);
-    if (summary.reasons.size() < kMostDistinct || summary.reasons.contains(why)) ++summary.reasons[why];
-  }
-  const std::string& when = trial.recorded_at;
-  if (when.empty()) return;
-  if (summary.first_recorded_at.empty() || when < summary.first_recorded_at) summary.first_recorded_at = when;
-  summary.last_recorded_at = std::max(summary.last_recorded_at, when);
 }
 
 /// The times that a database has of imported configurations.
@@ -169,21 +121,15 @@ class Import {
   }
 
   ImportSummary run() {
-    DocumentEvents events;
-    events.holds_rows = [](const std::string& name) { return kind_of(name) != nullptr; };
-    events.member = [&](const std::string& name, const JsonValue& value) { add_member(name, value); };
-    events.rows_begin = [&](const std::string& name) { begin_rows(name); };
-    events.row = [&](const std::string& key, const JsonValue& row) { add(key, row); };
-    const DocumentEnd end = read_document(file_, events);
-    if (!format_) {
+    const DocumentEnd end =
+        read_document(file_, events([&](const std::string& name) { begin_rows(name); },
+                                    [&](const std::string& key, const JsonValue& row) { add(key, row); }));
+    if (!format_)
       throw UserError("not a recording of a known tool", Where{file_.string(), ""},
                       "Import a cache file of Kernel Tuner, T4 results or the JSON output of KTT.");
-    }
     // Only Kernel Tuner writes its file as it goes on.
-    if (end != DocumentEnd::whole && place_.pointer != "/cache") {
+    if (end != DocumentEnd::whole && place_.pointer != "/cache")
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
-    }
-    summary_.new_rows = writer_->finish();
     summary_.unfinished = end != DocumentEnd::whole;
     summary_.lost_row = end == DocumentEnd::within_a_row;
     batch_->commit();
@@ -191,50 +137,82 @@ class Import {
   }
 
  private:
+  DocumentEvents events(std::function<void(const std::string&)> rows_begin,
+                        std::function<void(const std::string&, const JsonValue&)> row) {
+    const auto add_member = [&](const std::string& name, const JsonValue& value) {
+      auto& memory = header_.GetAllocator();
+      header_.AddMember(JsonValue(name.data(), static_cast<rapidjson::SizeType>(name.size()), memory),
+                        JsonValue(value, memory), memory);
+    };
+    return {[](const std::string& name) { return kind_of(name) != nullptr; }, add_member,
+            std::move(rows_begin), std::move(row)};
+  }
+
   void begin_rows(const std::string& name) {
-    if (format_) {
+    if (format_)
       throw UserError("the rows are given in two places", Where{file_.string(), "/" + name},
                       "Remove one of the two.");
-    }
     const FormatKind& kind = *kind_of(name);
     // Mostly the rows come last. Where they do not, the file is read twice.
-    if (find(header_, kind.header) == nullptr && std::filesystem::is_regular_file(file_)) read_header();
+    if (find(header_, kind.header) == nullptr && std::filesystem::is_regular_file(file_)) {
+      header_.RemoveAllMembers();
+      read_document(file_, events([](const std::string&) {}, [](const std::string&, const JsonValue&) {}));
+    }
     place_ = {file_.string(), "/" + name};
     format_ = kind.make(header_, facts_, file_.string());
     summary_.format = format_->name();
     if (!facts_.recorded_again) known_times_.emplace(database_, format_->shared());
     batch_.emplace(database_, kForeignColumns);
-    writer_.emplace(*batch_);
-  }
-
-  void read_header() {
-    header_.RemoveAllMembers();
-    DocumentEvents events;
-    events.holds_rows = [](const std::string& name) { return kind_of(name) != nullptr; };
-    events.member = [&](const std::string& name, const JsonValue& value) { add_member(name, value); };
-    events.rows_begin = [](const std::string&) {};
-    events.row = [](const std::string&, const JsonValue&) {};
-    read_document(file_, events);
-  }
-
-  void add_member(const std::string& name, const JsonValue& value) {
-    auto& memory = header_.GetAllocator();
-    header_.AddMember(JsonValue(name.data(), static_cast<rapidjson::SizeType>(name.size()), memory),
-                      JsonValue(value, memory), memory);
   }
 
   void add(const std::string& key, const JsonValue& row) {
-    const Where where = key.empty() ? place_.at(static_cast<std::size_t>(row_number_)) : place_.at(key);
-    ++row_number_;
+    const Where where = key.empty() ? place_.at(static_cast<std::size_t>(summary_.rows)) : place_.at(key);
     if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
     row_ = format_->shared();
     format_->read(row, where, row_);
     if (known_times_) known_times_->check(row_, where);
-    count(row_, names_, summary_);
+    count();
     row_.key = key_of(row_);
-    writer_->add(row_);
+    if (batch_->add(row_)) ++summary_.new_rows;
     constexpr std::uint64_t kOften = 65536;
-    if (row_number_ % kOften == 0) progress_(row_number_);
+    if (summary_.rows % kOften == 0) progress_(summary_.rows);
+  }
+
+  void count() {
+    const auto note = [](std::set<std::string>& set, const std::string& text) {
+      if (set.size() < kMostDistinct) set.insert(text);
+    };
+    ++summary_.rows;
+    note(summary_.gpus, row_.gpu);
+    note(summary_.problems, row_.problem);
+    if (row_.kind == "kernel") {
+      note(summary_.kernels, row_.template_name);
+      note_parameters();
+    }
+    ++summary_.outcomes[row_.outcome];
+    if (row_.outcome != Outcome::ok) {
+      const std::pair why(row_.outcome, row_.reason);
+      if (summary_.reasons.size() < kMostDistinct || summary_.reasons.contains(why)) ++summary_.reasons[why];
+    }
+    const std::string& when = row_.recorded_at;
+    if (when.empty()) return;
+    if (summary_.first_recorded_at.empty() || when < summary_.first_recorded_at)
+      summary_.first_recorded_at = when;
+    summary_.last_recorded_at = std::max(summary_.last_recorded_at, when);
+  }
+
+  /// Mostly a million rows have the same names, and reading each of them as JSON would take seconds.
+  void note_parameters() {
+    if (lists_.size() == kMostDistinct) return;
+    std::string list;
+    for_each_member(row_.parameters,
+                    [&](std::string_view name, std::string_view /*value*/) { (list += name) += '"'; });
+    if (!lists_.insert(std::move(list)).second) return;
+    const auto json = nlohmann::ordered_json::parse(row_.parameters, nullptr, false);
+    if (!json.is_object()) return;
+    for (const auto& item : json.items())
+      if (names_.size() < kMostDistinct && names_.insert(item.key()).second)
+        summary_.parameters.push_back(item.key());
   }
 
   Database& database_;
@@ -246,14 +224,15 @@ class Import {
   std::unique_ptr<ForeignFormat> format_;
   std::optional<RowBatch> batch_;
   std::optional<KnownTimes> known_times_;
-  std::uint64_t row_number_ = 0;
-  Trial row_;  ///< here, because its memory is used again
-  ParameterNames names_;
+  Trial row_;                    ///< here, because its memory is used again
+  std::set<std::string> lists_;  ///< of names of parameters
+  std::set<std::string> names_;  ///< of parameters
   ImportSummary summary_;
-  std::optional<RowWriter> writer_;  ///< the last, because it uses the others until it ends
 };
 
 }  // namespace
+
+bool is_sizes(const std::string& problem) { return written_sizes(problem).has_value(); }
 
 ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
                           const std::function<void(std::uint64_t rows)>& progress) {

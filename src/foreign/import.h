@@ -44,6 +44,9 @@ struct ImportSummary {
   std::map<std::pair<Outcome, std::string>, std::int64_t> reasons;  ///< of rows that are not ok
 };
 
+/// Whether a problem is known by its sizes, as in "4096x4096" or "1000x77 lda=80", and not by a name.
+bool is_sizes(const std::string& problem);
+
 /// Puts the rows of another tool's file into the database, all in one transaction: a file that cannot be
 /// read to its end leaves nothing behind. A row's key follows from what it says, so that a row that is there
 /// already stays as it is, whichever file it comes from. `progress` gets the number of rows from time to

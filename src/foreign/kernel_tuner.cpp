@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "foreign/format.h"
-#include "foreign/row.h"
-#include "foreign/units.h"
 
 namespace tiletune {
 
@@ -26,10 +25,9 @@ class KernelTunerFormat : public ForeignFormat {
   KernelTunerFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) {
     const Where where{file, "/tune_params_keys"};
     const JsonValue* keys = find(header, "tune_params_keys");
-    if (keys == nullptr || !keys->IsArray()) {
+    if (keys == nullptr || !keys->IsArray())
       throw UserError("a Kernel Tuner cache lists its parameters here", where,
                       "Is this a cache of Kernel Tuner?");
-    }
     for (const JsonValue& key : keys->GetArray()) {
       if (!key.IsString()) throw UserError("a parameter's name is not a string", where, "Correct it.");
       if (std::find(parameters_.begin(), parameters_.end(), text(key)) != parameters_.end())
@@ -51,8 +49,9 @@ class KernelTunerFormat : public ForeignFormat {
     const JsonValue* time = find(row, "time");
     // Later versions have a key of its own for what failed, and no time.
     if (const JsonValue* error = find(row, "__error__"); error != nullptr && error->IsString())
-      return read_failure(text(*error), where.at("__error__"), trial);
-    if (time != nullptr && time->IsString()) return read_failure(text(*time), where.at("time"), trial);
+      return set_outcome(kKernelTunerWords, text(*error), kNeither, where, "__error__", trial);
+    if (time != nullptr && time->IsString())
+      return set_outcome(kKernelTunerWords, text(*time), kNeither, where, "time", trial);
     if (time == nullptr || !time->IsNumber())
       throw UserError("the row has no time", where.at("time"), "Remove the row.");
     if (time->GetDouble() >= kNoTime) {
@@ -68,33 +67,23 @@ class KernelTunerFormat : public ForeignFormat {
   }
 
  private:
+  static constexpr const char* kNeither = "is neither a time nor a known failure";
+
   void read_parameters(const JsonValue& row, const Where& where, Trial& trial) const {
-    trial.parameters = "{";
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
     for (const std::string& name : parameters_) {
-      const JsonValue* value = only(row, name, where);
-      if (value == nullptr) {
+      const JsonValue* value = nullptr;
+      for (const auto& member : row.GetObject()) {
+        if (text(member.name) != name) continue;
+        if (value != nullptr) throw named_twice(name, where);
+        value = &member.value;
+      }
+      if (value == nullptr)
         throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
                         "Correct or remove the row.");
-      }
-      add_parameter(name, *value, where, trial.parameters);
+      parameters.emplace_back(name, value);
     }
-    trial.parameters += '}';
-  }
-
-  static const JsonValue* only(const JsonValue& row, std::string_view name, const Where& where) {
-    const JsonValue* found = nullptr;
-    for (const auto& member : row.GetObject()) {
-      if (text(member.name) != name) continue;
-      if (found != nullptr) throw named_twice(name, where);
-      found = &member.value;
-    }
-    return found;
-  }
-
-  static void read_failure(std::string_view word, const Where& where, Trial& trial) {
-    if (set_outcome(kKernelTunerWords, word, trial)) return;
-    throw UserError(fmt::format("'{}' is neither a time nor a known failure", word), where,
-                    known_words(kKernelTunerWords));
+    set_parameters(parameters, where, trial);
   }
 
   std::vector<std::string> parameters_;

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 
 #include "foreign/format.h"
-#include "foreign/row.h"
-#include "foreign/units.h"
 
 namespace tiletune {
 
@@ -39,48 +37,34 @@ class KttFormat : public ForeignFormat {
   std::string name() const override { return "KTT output"; }
 
   void read(const JsonValue& row, const Where& where, Trial& trial) override {
-    read_kernel(text_of(row, "KernelName"), where, trial);
-    read_configuration(row, where, trial);
-    if (!set_outcome(kKttWords, text_of(row, "Status"), trial)) {
-      throw UserError(fmt::format("'{}' is not a known status", text_of(row, "Status")), where.at("Status"),
-                      known_words(kKttWords));
-    }
-    const JsonValue* results = find(row, "ComputationResults");
-    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
-    if (trial.outcome != Outcome::ok) return;
-    auto time = number_of(row, "TotalDuration");
-    if (time) time = *time * unit_;
-    set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
-  }
-
- private:
-  void read_kernel(std::string_view name, const Where& where, Trial& trial) const {
-    trial.template_name = name.empty() ? facts_.kernel : name;
+    const std::string_view kernel = text_of(row, "KernelName");
+    trial.template_name = kernel.empty() ? facts_.kernel : kernel;
     if (trial.template_name.empty())
       throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
     check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
     trial.operation = trial.template_name;
+    read_configuration(row, where.at("Configuration"), trial);
+    set_outcome(kKttWords, text_of(row, "Status"), "is not a known status", where, "Status", trial);
+    const JsonValue* results = find(row, "ComputationResults");
+    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
+    if (trial.outcome != Outcome::ok) return;
+    auto time = number_of(row, "TotalDuration");
+    if (time) *time *= unit_;
+    set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
   }
 
+ private:
   static void read_configuration(const JsonValue& row, const Where& where, Trial& trial) {
     const JsonValue* configuration = find(row, "Configuration");
-    if (configuration == nullptr || !configuration->IsArray()) {
-      throw UserError("the row has no configuration", where.at("Configuration"), "Is this an output of KTT?");
-    }
-    trial.parameters = "{";
-    std::vector<std::string_view> names;
+    if (configuration == nullptr || !configuration->IsArray())
+      throw UserError("the row has no configuration", where, "Is this an output of KTT?");
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
     for (const JsonValue& pair : configuration->GetArray()) {
-      const JsonValue* value = find(pair, "Value");
-      if (value == nullptr || text_of(pair, "Name").empty()) {
-        throw UserError("a parameter lacks its name or its value", where.at("Configuration"),
-                        "Correct or remove the row.");
-      }
-      const std::string_view name = names.emplace_back(text_of(pair, "Name"));
-      if (std::count(names.begin(), names.end(), name) > 1)
-        throw named_twice(name, where.at("Configuration"));
-      add_parameter(name, *value, where.at("Configuration"), trial.parameters);
+      parameters.emplace_back(text_of(pair, "Name"), find(pair, "Value"));
+      if (parameters.back().second == nullptr || parameters.back().first.empty())
+        throw UserError("a parameter lacks its name or its value", where, "Correct or remove the row.");
     }
-    trial.parameters += '}';
+    set_parameters(parameters, where, trial);
   }
 
   /// Reads the registers of the only kernel function: several functions are different kernels.

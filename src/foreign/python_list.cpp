@@ -1,5 +1,3 @@
-#include "foreign/python_list.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <utility>
 
 #include "base/identifier.h"
-#include "space/expression.h"
+#include "foreign/t1.h"
+#include "space/program.h"
 #include "spec/values.h"
 
 namespace tiletune {
@@ -54,7 +53,7 @@ class PythonList {
     while (!accept(end)) {
       const ExprText text{std::string(element()), where_};
       if (list.empty() && end == "]" && accept("for")) return comprehension(text);
-      append(list, Expression(text, {}).evaluate({}));
+      append(list, space::evaluate(space::Program(text, {}), std::span<const Value>()));
       if (accept(",")) continue;
       expect(end);
       break;
@@ -64,16 +63,16 @@ class PythonList {
 
   /// The rest of "[2**i for i in range(6)]", behind "for".
   std::vector<Value> comprehension(const ExprText& text) {
-    SymbolTable names;
+    space::SymbolTable names;
     names.declare(word(), where_);
     expect("in");
     if (std::exchange(in_comprehension_, true)) fail("a list or range() without a 'for' of its own");
     const std::vector<Value> values = joined();
     in_comprehension_ = false;
     expect("]");
-    const Expression expression(text, names);
+    const space::Program expression(text, names);
     std::vector<Value> list;
-    for (const Value& value : values) list.push_back(expression.evaluate({&value, 1}));
+    for (const Value& value : values) list.push_back(space::evaluate(expression, std::span(&value, 1)));
     return list;
   }
 

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "author/source_facts.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "draft/source_facts.h"
-#include "foreign/python_list.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 #include "spec/reader.h"
@@ -40,15 +39,21 @@ JsonNode need_member(const JsonNode& node, const char* key, const char* expected
                   fmt::format("Add it: {}.", expected));
 }
 
+std::string string_or(const JsonNode& node, const char* key, const char* otherwise) {
+  const auto member = find_member(node, key);
+  return member ? read_string(*member) : otherwise;
+}
+
+void replace_all(std::string& text, const std::string& word, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+    text.replace(at, word.size(), by);
+}
+
 /// T1 writes expressions in Python, with the problem's sizes as a list.
 ExprText python_expression(const JsonNode& node) {
   ExprText text = read_expression(node);
-  for (std::size_t i = 0; i < kMostSizes; ++i) {
-    const std::string element = fmt::format("ProblemSize[{}]", i);
-    const std::string dimension = dimension_name(i);
-    for (std::size_t at = 0; (at = text.text.find(element, at)) != std::string::npos;)
-      text.text.replace(at, element.size(), dimension);
-  }
+  for (std::size_t i = 0; i < kMostSizes; ++i)
+    replace_all(text.text, fmt::format("ProblemSize[{}]", i), dimension_name(i));
   return text;
 }
 
@@ -107,30 +112,27 @@ Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, Te
   return problem;
 }
 
-/// The product of the divisors of one axis; empty where the file gives none.
-std::string grid_divisor(const JsonNode& kernel, const char* axis) {
-  const auto node = find_member(kernel, (std::string("GridDiv") + axis).c_str());
-  if (!node) return "";
-  std::vector<std::string> factors;
-  for (const JsonNode& factor : read_list(*node, "divisors", Empty::allowed))
-    factors.push_back(fmt::format("({})", python_expression(factor).text));
-  return factors.empty() ? "1" : join(factors, " * ");
-}
-
-/// Kernel Tuner divides the problem; others give the global size, in threads where OpenCL's words are used.
+/// Kernel Tuner divides the problem, by a product; others give the global size, in threads where OpenCL's
+/// words are used.
 ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local,
                      const TemplateSpec& spec) {
-  const std::string divisor = grid_divisor(kernel, kAxes[axis]);
-  if (!divisor.empty() && axis < spec.operation.dimensions.size())
-    return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis], divisor), kernel.where};
+  const auto divisors = find_member(kernel, fmt::format("GridDiv{}", kAxes[axis]).c_str());
+  std::vector<std::string> factors;
+  if (divisors)
+    for (const JsonNode& factor : read_list(*divisors, "divisors", Empty::allowed))
+      factors.push_back(fmt::format("({})", python_expression(factor).text));
+  if (divisors && axis < spec.operation.dimensions.size())
+    return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis],
+                        factors.empty() ? "1" : join(factors, " * ")),
+            kernel.where};
   const auto global = find_member(kernel, "GlobalSize");
   const auto size = global ? find_member(*global, kAxes[axis]) : std::nullopt;
   if (!size) return {"1", kernel.where};
   ExprText text = python_expression(*size);
-  const auto type = find_member(kernel, "GlobalSizeType");
-  const std::string words = type ? read_string(*type) : "CUDA";
+  const std::string words = string_or(kernel, "GlobalSizeType", "CUDA");
   if (words != "CUDA" && words != "OpenCL")
-    throw UserError(fmt::format("the GlobalSizeType '{}' is not known", words), type->where,
+    throw UserError(fmt::format("the GlobalSizeType '{}' is not known", words),
+                    kernel.where.at("GlobalSizeType"),
                     R"(Write "CUDA" for thread blocks, or "OpenCL" for threads.)");
   if (words == "OpenCL") text.text = fmt::format("ceil_div({}, {})", text.text, local.text);
   return text;
@@ -147,18 +149,11 @@ void read_t1_launch(const JsonNode& kernel, const TemplateSpec& spec, Launch& la
   launch.dynamic_shared_bytes = shared ? python_expression(*shared) : ExprText{"0", kernel.where};
 }
 
-constexpr std::array<std::pair<std::string_view, ElementType>, 12> kTypes{{{"bool", ElementType::boolean},
-                                                                           {"int8", ElementType::i8},
-                                                                           {"uint8", ElementType::u8},
-                                                                           {"int16", ElementType::i16},
-                                                                           {"uint16", ElementType::u16},
-                                                                           {"int32", ElementType::i32},
-                                                                           {"uint32", ElementType::u32},
-                                                                           {"int64", ElementType::i64},
-                                                                           {"uint64", ElementType::u64},
-                                                                           {"half", ElementType::f16},
-                                                                           {"float", ElementType::f32},
-                                                                           {"double", ElementType::f64}}};
+constexpr std::pair<std::string_view, ElementType> kTypes[] = {
+    {"bool", ElementType::boolean}, {"int8", ElementType::i8},    {"uint8", ElementType::u8},
+    {"int16", ElementType::i16},    {"uint16", ElementType::u16}, {"int32", ElementType::i32},
+    {"uint32", ElementType::u32},   {"int64", ElementType::i64},  {"uint64", ElementType::u64},
+    {"half", ElementType::f16},     {"float", ElementType::f32},  {"double", ElementType::f64}};
 
 std::optional<ElementType> type_named(const std::string& name) {
   for (const auto& [known, type] : kTypes)
@@ -188,12 +183,8 @@ ExprText read_size(const JsonNode& node, const std::vector<Parameter>& parameter
                             [&](const Value& a, const Value& b) { return as_double(a) < as_double(b); });
     const auto is_text = [](const Value& value) { return std::holds_alternative<std::string>(value); };
     if (std::any_of(parameter.values.begin(), parameter.values.end(), is_text)) continue;
-    for (const auto& [function, value] : {std::pair{"max", most}, std::pair{"min", least}}) {
-      const std::string call = fmt::format("{}({})", function, parameter.name);
-      const std::string number = to_text(*value);
-      for (std::size_t at = 0; (at = size.text.find(call, at)) != std::string::npos; at += number.size())
-        size.text.replace(at, call.size(), number);
-    }
+    for (const auto& [function, value] : {std::pair{"max", most}, std::pair{"min", least}})
+      replace_all(size.text, fmt::format("{}({})", function, parameter.name), to_text(*value));
   }
   return size;
 }
@@ -220,12 +211,10 @@ BufferValues read_fill(const JsonNode& node, ElementType type) {
 /// An array whose type, size and contents the file states; none where it leaves them to the tool.
 std::optional<Buffer> read_t1_buffer(const JsonNode& node, const std::string& name,
                                      const std::vector<Parameter>& parameters) {
-  const auto type_node = find_member(node, "Type");
-  const auto type = type_node ? type_named(read_string(*type_node)) : std::nullopt;
+  const auto type = type_named(string_or(node, "Type", ""));
   const auto size = find_member(node, "Size");
   const auto access = find_member(node, "AccessType");
-  const auto fill = find_member(node, "FillType");
-  const std::string filled = fill ? read_string(*fill) : "";
+  const std::string filled = string_or(node, "FillType", "");
   if (!type || !size || !access || (filled != "Constant" && filled != "Random")) return std::nullopt;
   Buffer buffer;
   buffer.name = name;
@@ -285,8 +274,7 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
       arguments.push_back(read_t1_scalar(node, name));
       continue;
     }
-    const auto space = find_member(node, "MemType");
-    const bool is_constant = memory == "Symbol" || (space && read_string(*space) == "Constant");
+    const bool is_constant = memory == "Symbol" || string_or(node, "MemType", "") == "Constant";
     auto buffer = read_t1_buffer(node, name, spec.parameters);
     is_whole = is_whole && buffer;
     // Without its size it can be compiled for, but not launched: its address is null.
@@ -306,7 +294,7 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
 void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_outside_paths,
                     TemplateSpec& spec) {
   Launch& launch = spec.launches.emplace_back();
-  if (const auto node = find_member(kernel, "Language")) spec.language = read_string(*node);
+  spec.language = string_or(kernel, "Language", "");
   launch.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
   spec.folder = folder;
   if (const auto node = find_member(kernel, "KernelFile")) {
@@ -321,25 +309,23 @@ void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_o
                 [](const std::string& option) { return option == "-std=c++11" || option == "--std=c++11"; });
 }
 
-void read_t1_limit(const JsonNode& node, Budget& budget) {
-  const std::string type = read_string(need_member(node, "Type", "the kind of budget"));
-  const JsonNode value = need_member(node, "BudgetValue", "a number");
-  if (type == "TuningDuration") {
-    budget.seconds = read_number(value, {.min = 0});
-  } else if (type == "ConfigurationCount") {
-    budget.evaluations = static_cast<std::uint64_t>(read_integer(value));
-  } else {
-    throw UserError(fmt::format("the budget '{}' is not known", type), node.where.at("Type"),
-                    "Give a TuningDuration in seconds, or a ConfigurationCount.");
-  }
-}
-
 /// One budget, or a list of them: both are in use.
 void read_t1_budget(const JsonNode& root, Budget& budget) {
   const auto member = find_member(root, "Budget");
   if (!member) return;
-  if (member->json.get().is_object()) return read_t1_limit(*member, budget);
-  for (const JsonNode& node : read_list(*member, "budgets", Empty::allowed)) read_t1_limit(node, budget);
+  const bool is_one = member->json.get().is_object();
+  for (const JsonNode& node : is_one ? std::vector{*member} : read_list(*member, "budgets", Empty::allowed)) {
+    const std::string type = read_string(need_member(node, "Type", "the kind of budget"));
+    const JsonNode value = need_member(node, "BudgetValue", "a number");
+    if (type == "TuningDuration") {
+      budget.seconds = read_number(value, {.min = 0});
+    } else if (type == "ConfigurationCount") {
+      budget.evaluations = static_cast<std::uint64_t>(read_integer(value));
+    } else {
+      throw UserError(fmt::format("the budget '{}' is not known", type), node.where.at("Type"),
+                      "Give a TuningDuration in seconds, or a ConfigurationCount.");
+    }
+  }
 }
 
 }  // namespace
@@ -361,8 +347,8 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   if (const auto list = find_member(section, "Arguments")) read_t1_arguments(*list, kernel);
   TuneSpec spec;
   const auto general = find_member(root, "General");
-  const auto name = general ? find_member(*general, "BenchmarkName") : std::nullopt;
-  spec.name = name ? read_string(*name) : file.stem().string();
+  const std::string stem = file.stem().string();
+  spec.name = general ? string_or(*general, "BenchmarkName", stem.c_str()) : stem;
   spec.baseline = Baseline::none;
   spec.problems = {problem};
   if (!options.problems.empty())

@@ -2,13 +2,9 @@
 // "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own
 // say more in members "tiletune": GPU, problem and kernel of the file, and the outcome of each row.
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <array>
 
 #include "foreign/format.h"
-#include "foreign/row.h"
-#include "foreign/units.h"
 
 namespace tiletune {
 
@@ -22,7 +18,7 @@ constexpr std::array kT4Words{
     ForeignOutcome{"constraints", Outcome::refused, "refused before it was compiled or launched"},
     ForeignOutcome{"timeout", Outcome::timeout, "took too long"}};
 
-/// The measurement of the first objective; where that is not a time, the one called "time".
+/// The measurement called "time".
 const JsonValue* time_of(const JsonValue& row) {
   const JsonValue* measurements = find(row, "measurements");
   if (measurements == nullptr || !measurements->IsArray()) return nullptr;
@@ -53,33 +49,16 @@ class T4Format : public ForeignFormat {
 
   void read(const JsonValue& row, const Where& where, Trial& trial) override {
     const JsonValue* configuration = find(row, "configuration");
-    if (configuration == nullptr || !configuration->IsObject()) {
+    if (configuration == nullptr || !configuration->IsObject())
       throw UserError("the row has no configuration", where.at("configuration"),
                       "Is this a file of T4 results?");
-    }
-    read_configuration(*configuration, where.at("configuration"), trial);
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const auto& member : configuration->GetObject())
+      parameters.emplace_back(text(member.name), &member.value);
+    set_parameters(parameters, where.at("configuration"), trial);
     trial.recorded_at = utc_time(text_of(row, "timestamp"));
-    read_result(row, where, trial);
-  }
-
- private:
-  static void read_configuration(const JsonValue& configuration, const Where& where, Trial& trial) {
-    trial.parameters = "{";
-    std::vector<std::string_view> names;
-    for (const auto& member : configuration.GetObject()) {
-      const std::string_view name = names.emplace_back(text(member.name));
-      if (std::count(names.begin(), names.end(), name) > 1) throw named_twice(name, where);
-      add_parameter(name, member.value, where, trial.parameters);
-    }
-    trial.parameters += '}';
-  }
-
-  void read_result(const JsonValue& row, const Where& where, Trial& trial) const {
-    const std::string_view invalidity = text_of(row, "invalidity");
-    if (!set_outcome(kT4Words, invalidity, trial)) {
-      throw UserError(fmt::format("'{}' is not a known invalidity", invalidity), where.at("invalidity"),
-                      known_words(kT4Words));
-    }
+    set_outcome(kT4Words, text_of(row, "invalidity"), "is not a known invalidity", where, "invalidity",
+                trial);
     // T4 has no word for what ran, and was given up as slow.
     const JsonValue* own = find(row, "tiletune");
     if (own != nullptr && text_of(*own, "outcome") == tiletune::name(Outcome::screened_out))
@@ -94,7 +73,13 @@ class T4Format : public ForeignFormat {
     if (trial.outcome != Outcome::ok && value != nullptr && value->IsString())
       trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(text(*value)) + ")";
     const JsonValue* times = find(row, "times");
-    if (times != nullptr) read_compile_time(*times, where, trial);
+    auto compilation = times == nullptr ? std::nullopt : figure_of(*times, "compilation_time");
+    if (times != nullptr && !compilation) compilation = figure_of(*times, "compilation");
+    if (compilation) {
+      const double microseconds = unit("", where);
+      trial.compile_ms =
+          microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
+    }
     if (trial.outcome != Outcome::ok && trial.outcome != Outcome::screened_out) return;
     std::optional<double> mean_us;
     if (value != nullptr && value->IsNumber())
@@ -103,16 +88,7 @@ class T4Format : public ForeignFormat {
     set_times(mean_us, samples, unit("", where), where, trial);
   }
 
-  void read_compile_time(const JsonValue& times, const Where& where, Trial& trial) const {
-    auto compilation = figure_of(times, "compilation_time");
-    if (!compilation) compilation = figure_of(times, "compilation");
-    if (compilation) {
-      const double microseconds = unit("", where);
-      trial.compile_ms =
-          microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
-    }
-  }
-
+ private:
   /// A measurement has a unit of its own, or that of the file, of which --time-unit speaks.
   double unit(std::string_view own, const Where& where) const {
     if (!own.empty()) return time_unit(own, {}, where);

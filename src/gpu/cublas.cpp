@@ -1,21 +1,100 @@
 #include "gpu/cublas.h"
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <source_location>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/library.h"
-#include "gpu/blas_types.h"
 
 namespace tiletune {
 
 namespace {
+
+constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
+
+/// Throws GpuError for a type whose matrices cuBLAS does not multiply.
+cudaDataType blas_data_type(ElementType type) {
+  constexpr std::array<std::pair<ElementType, cudaDataType>, 9> kTypes{{{ElementType::f16, CUDA_R_16F},
+                                                                        {ElementType::bf16, CUDA_R_16BF},
+                                                                        {ElementType::tf32, CUDA_R_32F},
+                                                                        {ElementType::f32, CUDA_R_32F},
+                                                                        {ElementType::f64, CUDA_R_64F},
+                                                                        {ElementType::e4m3, CUDA_R_8F_E4M3},
+                                                                        {ElementType::e5m2, CUDA_R_8F_E5M2},
+                                                                        {ElementType::i8, CUDA_R_8I},
+                                                                        {ElementType::i32, CUDA_R_32I}}};
+  for (const auto& [known, data_type] : kTypes)
+    if (known == type) return data_type;
+  throw GpuError(fmt::format("cuBLAS multiplies no matrices of {}", name(type)));
+}
+
+/// The type of alpha and beta: FP16, FP64 and integer products have scalars of their own type.
+cudaDataType blas_scalar_type(const BlasGemm& gemm) {
+  if (gemm.compute == ElementType::f64) return CUDA_R_64F;
+  if (gemm.compute == ElementType::i32) return CUDA_R_32I;
+  return gemm.compute == ElementType::f16 ? CUDA_R_16F : CUDA_R_32F;
+}
+
+cublasOperation_t blas_operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+/// Pedantic FP32: no TF32, no emulation, whatever the environment asks for; TF32 for matrices of that type.
+cublasComputeType_t blas_compute_type(const BlasGemm& gemm) {
+  if (gemm.compute == ElementType::f64) return CUBLAS_COMPUTE_64F;
+  if (gemm.compute == ElementType::i32) return CUBLAS_COMPUTE_32I;
+  if (gemm.a == ElementType::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (gemm.compute == ElementType::f16) return CUBLAS_COMPUTE_16F;
+  return gemm.a == ElementType::f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+}
+
+/// Alpha or beta in the scalar type of a product.
+class BlasScalar {
+ public:
+  BlasScalar(const BlasGemm& gemm, double value)
+      : type_(blas_scalar_type(gemm)),
+        f64_(value),
+        f32_(static_cast<float>(value)),
+        f16_(static_cast<_Float16>(f32_)),
+        i32_(static_cast<std::int32_t>(value)) {}
+
+  const void* address() const {
+    if (type_ == CUDA_R_64F) return &f64_;
+    if (type_ == CUDA_R_16F) return &f16_;
+    if (type_ == CUDA_R_32I) return &i32_;
+    return &f32_;
+  }
+
+ private:
+  cudaDataType type_;
+  double f64_;
+  float f32_;
+  _Float16 f16_;
+  std::int32_t i32_;
+};
+
+/// "13.0.2" of 130002
+std::string blas_version_text(std::size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+/// What the opened library says of it, if it is one.
+template <typename Api>
+void check_blas(const Api& api, cublasStatus_t status, const char* call,
+                std::source_location where = std::source_location::current()) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw GpuError(
+      fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
+}
 
 struct BlasApi {
   Library library{cuda_library_names("cublas")};
@@ -65,6 +144,59 @@ LibraryFacts find_library(const char* name, const char* stem, const char* proper
   }
 }
 
+struct LtApi {
+  Library library{cuda_library_names("cublasLt")};
+
+  TILETUNE_LOADED(create, cublasLtCreate);
+  TILETUNE_LOADED(destroy, cublasLtDestroy);
+  TILETUNE_LOADED(version, cublasLtGetVersion);
+  TILETUNE_LOADED(status_text, cublasLtGetStatusString);
+  TILETUNE_LOADED(product_create, cublasLtMatmulDescCreate);
+  TILETUNE_LOADED(product_destroy, cublasLtMatmulDescDestroy);
+  TILETUNE_LOADED(product_set, cublasLtMatmulDescSetAttribute);
+  TILETUNE_LOADED(layout_create, cublasLtMatrixLayoutCreate);
+  TILETUNE_LOADED(layout_destroy, cublasLtMatrixLayoutDestroy);
+  TILETUNE_LOADED(preference_create, cublasLtMatmulPreferenceCreate);
+  TILETUNE_LOADED(preference_destroy, cublasLtMatmulPreferenceDestroy);
+  TILETUNE_LOADED(preference_set, cublasLtMatmulPreferenceSetAttribute);
+  TILETUNE_LOADED(heuristics, cublasLtMatmulAlgoGetHeuristic);
+  TILETUNE_LOADED(algorithm_get, cublasLtMatmulAlgoConfigGetAttribute);
+  TILETUNE_LOADED(matmul, cublasLtMatmul);
+};
+
+/// What algorithms may do to the numbers.
+struct LtNumerics {
+  cublasComputeType_t compute_type;
+  std::uint64_t allowed;  ///< cublasLtNumericalImplFlags_t
+};
+
+/// How a product may be computed, the stricter first.
+std::vector<LtNumerics> lt_numerics(const BlasGemm& gemm) {
+  constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+  constexpr std::uint64_t kFp32 = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  std::vector<LtNumerics> ways{{blas_compute_type(gemm), kEverything}};
+  if (ways.front().compute_type == CUBLAS_COMPUTE_32F_PEDANTIC) ways.push_back({CUBLAS_COMPUTE_32F, kFp32});
+  return ways;
+}
+
+/// cuBLASLt's own upper limit for what it can make use of.
+std::uint32_t alignment_of(DeviceAddress address) {
+  constexpr DeviceAddress kMost = 256;
+  return static_cast<std::uint32_t>(std::min(kMost, address & (~address + 1)));
+}
+
+cublasLtEpilogue_t lt_epilogue(BlasEpilogue epilogue) {
+  constexpr std::array kInOrder{CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_RELU,
+                                CUBLASLT_EPILOGUE_GELU,      CUBLASLT_EPILOGUE_BIAS,
+                                CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS};
+  return kInOrder.at(static_cast<std::size_t>(epilogue));
+}
+
+template <typename Handle>
+using LtHandle = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
+
 }  // namespace
 
 struct Blas::Impl {
@@ -74,9 +206,7 @@ struct Blas::Impl {
 
   void check(cublasStatus_t status, const char* call,
              std::source_location where = std::source_location::current()) const {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    throw GpuError(
-        fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
+    check_blas(api, status, call, where);
   }
 };
 
@@ -92,7 +222,9 @@ Blas::Blas(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
 Blas::~Blas() { impl_->api.destroy(impl_->handle); }
 
 bool Blas::computes(const BlasGemm& gemm) {
-  const auto is_8_bit_float = [](BlasType type) { return type == BlasType::e4m3 || type == BlasType::e5m2; };
+  const auto is_8_bit_float = [](ElementType type) {
+    return type == ElementType::e4m3 || type == ElementType::e5m2;
+  };
   return gemm.epilogue == BlasEpilogue::identity && !is_8_bit_float(gemm.a) && !is_8_bit_float(gemm.b);
 }
 
@@ -132,8 +264,176 @@ std::string Blas::version() const {
   return blas_version_text(static_cast<std::size_t>(version));
 }
 
-LibraryFacts find_cublas() { return find_library("cuBLAS", "cublas", "cublasGetProperty"); }
+struct BlasLt::Impl {
+  /// A product as cuBLASLt takes it: column-major, C^T = B^T A^T.
+  struct Product {
+    LtHandle<cublasLtMatmulDesc_t> operation;
+    LtHandle<cublasLtMatrixLayout_t> b, a, c;
+  };
 
-LibraryFacts find_cublaslt() { return find_library("cuBLASLt", "cublasLt", "cublasLtGetProperty"); }
+  LtApi api;
+  DeviceBuffer workspace{kBlasWorkspaceBytes};
+  cublasLtHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+
+  void check(cublasStatus_t status, const char* call,
+             std::source_location where = std::source_location::current()) const {
+    check_blas(api, status, call, where);
+  }
+
+  LtHandle<cublasLtMatrixLayout_t> layout(ElementType type, std::int64_t rows, std::int64_t columns,
+                                          std::int64_t leading) const {
+    cublasLtMatrixLayout_t made = nullptr;
+    check(api.layout_create(&made, blas_data_type(type), static_cast<std::uint64_t>(rows),
+                            static_cast<std::uint64_t>(columns), leading),
+          "cublasLtMatrixLayoutCreate");
+    return {made, api.layout_destroy};
+  }
+
+  Product product(const BlasGemm& gemm, int compute_type) const {
+    cublasLtMatmulDesc_t operation = nullptr;
+    check(api.product_create(&operation, static_cast<cublasComputeType_t>(compute_type),
+                             blas_scalar_type(gemm)),
+          "cublasLtMatmulDescCreate");
+    LtHandle<cublasLtMatmulDesc_t> owned(operation, api.product_destroy);
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(gemm.b_transposed));
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(gemm.a_transposed));
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(gemm.epilogue));
+    if (has_bias(gemm.epilogue)) {
+      set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias_address);
+      set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_data_type(gemm.c));
+    }
+    // As tensor cores sum by themselves; without it cuBLASLt adds partial sums in FP32 outside of them.
+    if (gemm.a == ElementType::e4m3 || gemm.a == ElementType::e5m2)
+      set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    const auto stored = [&](ElementType type, bool transposed, std::int64_t rows, std::int64_t columns,
+                            std::int64_t leading) {
+      return transposed ? layout(type, columns, rows, leading) : layout(type, rows, columns, leading);
+    };
+    return {std::move(owned), stored(gemm.b, gemm.b_transposed, gemm.n, gemm.k, gemm.ldb),
+            stored(gemm.a, gemm.a_transposed, gemm.k, gemm.m, gemm.lda),
+            layout(gemm.c, gemm.n, gemm.m, gemm.ldc)};
+  }
+
+  template <typename T>
+  void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, T value) const {
+    check(api.product_set(operation, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  }
+
+  template <typename T>
+  void prefer(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+              T value) const {
+    check(api.preference_set(preference, attribute, &value, sizeof value),
+          "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  LtHandle<cublasLtMatmulPreference_t> preference(const BlasGemm& gemm, std::uint64_t allowed) const {
+    cublasLtMatmulPreference_t made = nullptr;
+    check(api.preference_create(&made), "cublasLtMatmulPreferenceCreate");
+    LtHandle<cublasLtMatmulPreference_t> owned(made, api.preference_destroy);
+    prefer<std::uint64_t>(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace.bytes());
+    prefer(made, CUBLASLT_MATMUL_PREF_IMPL_MASK, allowed);
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(gemm.b_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(gemm.a_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(gemm.c_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(gemm.c_address));
+    return owned;
+  }
+
+  template <typename T>
+  T configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) const {
+    T value{};
+    std::size_t written = 0;
+    check(api.algorithm_get(&algorithm, attribute, &value, sizeof value, &written),
+          "cublasLtMatmulAlgoConfigGetAttribute");
+    return value;
+  }
+
+  std::string describe(const cublasLtMatmulAlgo_t& algorithm) const;
+  std::vector<LtAlgorithm> heuristics(const BlasGemm& gemm, const LtNumerics& numerics, int most) const;
+};
+
+std::string BlasLt::Impl::describe(const cublasLtMatmulAlgo_t& algorithm) const {
+  const auto named = [](const char* what, std::uint32_t id, std::string_view name) {
+    if (id == 0) return std::string();
+    return name.empty() ? fmt::format(", {} no. {}", what, id) : fmt::format(", {} {}", what, name);
+  };
+  const auto tile = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  const auto stages = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID);
+  const auto cluster = configured<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
+  const auto swizzle = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+  const auto option = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  std::string text = fmt::format("algo {}", configured<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID));
+  text += named("tile", tile, lt_tile_name(tile));
+  text += named("stages", stages, lt_stages_name(stages));
+  text += named("cluster", cluster, lt_cluster_name(cluster));
+  text += fmt::format(", split-k {}", configured<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  if (swizzle != 0) text += fmt::format(", swizzle {}", swizzle);
+  if (option != 0) text += fmt::format(", option {}", option);
+  return text;
+}
+
+std::vector<LtAlgorithm> BlasLt::Impl::heuristics(const BlasGemm& gemm, const LtNumerics& numerics,
+                                                  int most) const {
+  const Product form = product(gemm, numerics.compute_type);
+  const auto preferences = preference(gemm, numerics.allowed);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+  int found = 0;
+  const cublasStatus_t status =
+      api.heuristics(handle, form.operation.get(), form.b.get(), form.a.get(), form.c.get(), form.c.get(),
+                     preferences.get(), most, results.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  results.resize(static_cast<std::size_t>(found));
+  std::vector<LtAlgorithm> algorithms;
+  for (const auto& result : results) {
+    if (result.state != CUBLAS_STATUS_SUCCESS) continue;
+    LtAlgorithm algorithm;
+    static_assert(sizeof result.algo == sizeof algorithm.descriptor);
+    std::memcpy(algorithm.descriptor.data(), &result.algo, sizeof result.algo);
+    algorithm.compute_type = numerics.compute_type;
+    algorithm.text = describe(result.algo);
+    algorithms.push_back(std::move(algorithm));
+  }
+  return algorithms;
+}
+
+BlasLt::BlasLt(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
+  impl_->stream = reinterpret_cast<cudaStream_t>(gpu.stream());
+  impl_->check(impl_->api.create(&impl_->handle), "cublasLtCreate");
+}
+
+BlasLt::~BlasLt() { impl_->api.destroy(impl_->handle); }
+
+std::vector<LtAlgorithm> BlasLt::heuristics(const BlasGemm& gemm, int most) {
+  for (const LtNumerics& numerics : lt_numerics(gemm)) {
+    auto algorithms = impl_->heuristics(gemm, numerics, most);
+    if (!algorithms.empty()) return algorithms;
+  }
+  return {};
+}
+
+void BlasLt::run(const BlasGemm& gemm, const LtAlgorithm& algorithm) {
+  const Impl::Product form = impl_->product(gemm, algorithm.compute_type);
+  const BlasScalar alpha(gemm, gemm.alpha);
+  const BlasScalar beta(gemm, gemm.beta);
+  cublasLtMatmulAlgo_t descriptor;
+  std::memcpy(&descriptor, algorithm.descriptor.data(), sizeof descriptor);
+  auto* const c = reinterpret_cast<void*>(gemm.c_address);
+  impl_->check(impl_->api.matmul(impl_->handle, form.operation.get(), alpha.address(),
+                                 reinterpret_cast<const void*>(gemm.b_address), form.b.get(),
+                                 reinterpret_cast<const void*>(gemm.a_address), form.a.get(), beta.address(),
+                                 c, form.c.get(), c, form.c.get(), &descriptor,
+                                 reinterpret_cast<void*>(impl_->workspace.address()),
+                                 impl_->workspace.bytes(), impl_->stream),
+               "cublasLtMatmul");
+}
+
+std::string BlasLt::version() const { return blas_version_text(impl_->api.version()); }
+
+std::vector<LibraryFacts> find_libraries() {
+  return {find_library("cuBLAS", "cublas", "cublasGetProperty"),
+          find_library("cuBLASLt", "cublasLt", "cublasLtGetProperty")};
+}
 
 }  // namespace tiletune

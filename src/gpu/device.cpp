@@ -36,18 +36,14 @@ std::string name_text(CUdevice device) {
   return name.data();
 }
 
-std::string version_text() {
-  int version = 0;
-  check(driver_api().driver_version(&version), "cuDriverGetVersion");
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 DeviceFacts read_facts(int index, CUdevice device) {
   DeviceFacts facts;
   facts.index = index;
   facts.name = name_text(device);
   facts.uuid = uuid_text(device);
-  facts.cuda_version = version_text();
+  int version = 0;
+  check(driver_api().driver_version(&version), "cuDriverGetVersion");
+  facts.cuda_version = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   facts.compute_major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   facts.compute_minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.multiprocessors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -222,32 +218,31 @@ void Gpu::fill8(DeviceAddress to, std::uint8_t value, std::size_t count) {
 
 void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments,
                  bool programmatic) {
+  const auto number = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
+  const auto& [grid, block, shared_bytes] = shape;
+  CUlaunchConfig config{};
+  config.gridDimX = number(grid.x);
+  config.gridDimY = number(grid.y);
+  config.gridDimZ = number(grid.z);
+  config.blockDimX = number(block.x);
+  config.blockDimY = number(block.y);
+  config.blockDimZ = number(block.z);
+  config.sharedMemBytes = number(shared_bytes);
+  config.hStream = stream_;
   std::vector<void*> values(arguments.begin(), arguments.end());
-  if (programmatic) return launch_programmatic(kernel, shape, values.data());
-  check(driver_api().launch(kernel.function(), shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x,
-                            shape.block_y, shape.block_z, shape.dynamic_shared_bytes, stream_, values.data(),
-                            nullptr),
-        "cuLaunchKernel");
-}
-
-void Gpu::launch_programmatic(const Kernel& kernel, const LaunchShape& shape, void** arguments) {
+  if (!programmatic)
+    return check(driver_api().launch(kernel.function(), config.gridDimX, config.gridDimY, config.gridDimZ,
+                                     config.blockDimX, config.blockDimY, config.blockDimZ,
+                                     config.sharedMemBytes, stream_, values.data(), nullptr),
+                 "cuLaunchKernel");
   if (driver_api().launch_with_attributes == nullptr)
     throw GpuError("the driver has no programmatic dependent launches: they need CUDA 11.8");
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   attribute.value.programmaticStreamSerializationAllowed = 1;
-  CUlaunchConfig config{};
-  config.gridDimX = shape.grid_x;
-  config.gridDimY = shape.grid_y;
-  config.gridDimZ = shape.grid_z;
-  config.blockDimX = shape.block_x;
-  config.blockDimY = shape.block_y;
-  config.blockDimZ = shape.block_z;
-  config.sharedMemBytes = shape.dynamic_shared_bytes;
-  config.hStream = stream_;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  check(driver_api().launch_with_attributes(&config, kernel.function(), arguments, nullptr),
+  check(driver_api().launch_with_attributes(&config, kernel.function(), values.data(), nullptr),
         "cuLaunchKernelEx");
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/device_properties.h"
 #include "base/error.h"
+#include "base/launch_shape.h"
 
 // The driver's handle types, as cuda.h declares them: only the gpu library includes that header.
 struct CUctx_st;
@@ -121,24 +122,6 @@ struct KernelAttributes {
   }
 };
 
-struct LaunchShape {
-  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
-  unsigned block_x = 1, block_y = 1, block_z = 1;
-  unsigned dynamic_shared_bytes = 0;
-  unsigned threads() const { return block_x * block_y * block_z; }
-
-  static constexpr auto fields() {
-    using L = LaunchShape;
-    return std::tuple{field("grid_x", &L::grid_x),
-                      field("grid_y", &L::grid_y),
-                      field("grid_z", &L::grid_z),
-                      field("block_x", &L::block_x),
-                      field("block_y", &L::block_y),
-                      field("block_z", &L::block_z),
-                      field("dynamic_shared_bytes", &L::dynamic_shared_bytes)};
-  }
-};
-
 /// A loaded cubin.
 class Module {
  public:
@@ -231,8 +214,6 @@ class Gpu {
   double elapsed_us(const Event& first, const Event& second);
 
  private:
-  void launch_programmatic(const Kernel& kernel, const LaunchShape& shape, void** arguments);
-
   DeviceFacts facts_;
   int devices_ = 0;
   CUctx_st* context_ = nullptr;

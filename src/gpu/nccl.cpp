@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -50,31 +52,11 @@ struct NcclApi {
 
 /// ncclDataType_t, or -1: NCCL has no such numbers.
 int nccl_type(ElementType type) {
-  switch (type) {
-    case ElementType::i8:
-      return 0;
-    case ElementType::u8:
-      return 1;
-    case ElementType::i32:
-      return 2;
-    case ElementType::u32:
-      return 3;
-    case ElementType::i64:
-      return 4;
-    case ElementType::u64:
-      return 5;
-    case ElementType::f16:
-      return 6;
-    case ElementType::f32:
-    case ElementType::tf32:
-      return 7;
-    case ElementType::f64:
-      return 8;
-    case ElementType::bf16:
-      return 9;
-    default:
-      return -1;
-  }
+  using enum ElementType;
+  // A type's number is its place; tf32 is an f32.
+  constexpr std::array kTypes{i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16};
+  const auto* const found = std::find(kTypes.begin(), kTypes.end(), type == tf32 ? f32 : type);
+  return found == kTypes.end() ? -1 : static_cast<int>(found - kTypes.begin());
 }
 constexpr int kNcclBytes = 1;  // ncclUint8
 

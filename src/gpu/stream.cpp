@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "gpu/driver_api.h"
 
 namespace tiletune {
@@ -108,6 +110,29 @@ bool is_idle(CUstream_st* stream) {
   check(state, "cuStreamQuery");
   return true;
 }
+
+static_assert(sizeof(CUipcMemHandle) == sizeof(IpcName::handle));
+
+IpcName ipc_name(const DeviceBuffer& buffer) {
+  CUdeviceptr start = 0;
+  check(driver_api().memory_range(&start, nullptr, buffer.address()), "cuMemGetAddressRange");
+  CUipcMemHandle handle{};
+  check(driver_api().ipc_handle(&handle, start), "cuIpcGetMemHandle");
+  IpcName name;
+  std::memcpy(name.handle.data(), &handle, sizeof(handle));
+  name.offset = buffer.address() - start;
+  return name;
+}
+
+IpcBuffer::IpcBuffer(const IpcName& name) : offset_(name.offset) {
+  CUipcMemHandle handle{};
+  std::memcpy(&handle, name.handle.data(), sizeof(handle));
+  CUdeviceptr opened = 0;
+  check(driver_api().ipc_open(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), "cuIpcOpenMemHandle");
+  opened_ = opened;
+}
+
+IpcBuffer::~IpcBuffer() { driver_api().ipc_close(opened_); }
 
 Graph::Graph(Gpu& gpu, const std::function<void()>& body) : gpu_(gpu), graph_(capture(gpu.stream(), body)) {
   const CUresult made = driver_api().graph_instantiate(&executable_, graph_, 0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,31 @@ void copy_rows(const RowsCopy& copy, CUstream_st* stream);
 void write_word(DeviceAddress to, std::uint32_t word, CUstream_st* stream);
 /// Whether all that was queued has ended. Throws CudaError for errors of what ran before.
 bool is_idle(CUstream_st* stream);
+
+/// What another process of this machine needs to open a buffer; may be sent to it as bytes.
+struct IpcName {
+  std::array<std::byte, 64> handle{};  ///< cuda.h's CUipcMemHandle
+  std::size_t offset = 0;              ///< bytes from the start of what the handle stands for
+};
+
+/// Throws CudaError where the system has no such handles.
+IpcName ipc_name(const DeviceBuffer& buffer);
+
+/// A buffer of another process, whose GPU the current one has peer access to; closed when this ends.
+class IpcBuffer {
+ public:
+  /// Throws CudaError.
+  explicit IpcBuffer(const IpcName& name);
+  ~IpcBuffer();
+  IpcBuffer(const IpcBuffer&) = delete;
+  IpcBuffer& operator=(const IpcBuffer&) = delete;
+
+  DeviceAddress address() const { return opened_ + offset_; }
+
+ private:
+  DeviceAddress opened_ = 0;
+  std::size_t offset_ = 0;
+};
 
 /// Launches recorded once and launched as one: the driver's work between them is small, so that short kernels
 /// follow each other closely.

@@ -1,6 +1,7 @@
 #include "gpu/tensor_map.h"
 
 #include <cstring>
+#include <utility>
 
 #include "gpu/driver_api.h"
 
@@ -11,64 +12,29 @@ namespace {
 static_assert(sizeof(CUtensorMap) == sizeof(TensorMapBytes));
 
 CUtensorMapDataType data_type(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case ElementType::bf16:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case ElementType::tf32:
-    case ElementType::f32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case ElementType::f64:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case ElementType::i16:
-    case ElementType::u16:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    case ElementType::i32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case ElementType::u32:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case ElementType::i64:
-      return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case ElementType::u64:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    case ElementType::e4m3:
-    case ElementType::e5m2:
-    case ElementType::i8:
-    case ElementType::u8:
-    case ElementType::boolean:
-      break;
-  }
-  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  using enum ElementType;
+  constexpr std::array<std::pair<ElementType, CUtensorMapDataType>, 11> kTypes{
+      {{f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16},
+       {bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+       {tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+       {f32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+       {f64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+       {i16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+       {u16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+       {i32, CU_TENSOR_MAP_DATA_TYPE_INT32},
+       {u32, CU_TENSOR_MAP_DATA_TYPE_UINT32},
+       {i64, CU_TENSOR_MAP_DATA_TYPE_INT64},
+       {u64, CU_TENSOR_MAP_DATA_TYPE_UINT64}}};
+  for (const auto& [known, data_type] : kTypes)
+    if (known == type) return data_type;
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // of one byte
 }
 
-CUtensorMapSwizzle swizzle_mode(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::bytes_32:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    case Swizzle::bytes_64:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case Swizzle::bytes_128:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-    case Swizzle::none:
-      break;
-  }
-  return CU_TENSOR_MAP_SWIZZLE_NONE;
-}
-
-CUtensorMapL2promotion promotion_mode(Promotion promotion) {
-  switch (promotion) {
-    case Promotion::bytes_64:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
-    case Promotion::bytes_128:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
-    case Promotion::bytes_256:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-    case Promotion::none:
-      break;
-  }
-  return CU_TENSOR_MAP_L2_PROMOTION_NONE;
-}
+// In the order of the enumerations.
+constexpr std::array kSwizzles{CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+constexpr std::array kPromotions{CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+                                 CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B};
 
 }  // namespace
 
@@ -84,8 +50,8 @@ TensorMapBytes encode_tensor_map(const TensorMapLayout& layout) {
   void* const address = reinterpret_cast<void*>(layout.address);  // NOLINT(performance-no-int-to-ptr)
   check(encode(&map, data_type(layout.type), static_cast<cuuint32_t>(extents.size()), address, extents.data(),
                pitches.data(), box.data(), every_element.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-               swizzle_mode(layout.swizzle), promotion_mode(layout.promotion),
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+               kSwizzles.at(static_cast<std::size_t>(layout.swizzle)),
+               kPromotions.at(static_cast<std::size_t>(layout.promotion)), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");
   TensorMapBytes bytes;
   std::memcpy(bytes.bytes.data(), &map, sizeof map);

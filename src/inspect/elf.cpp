@@ -46,9 +46,8 @@ void throw_bad_cubin(const std::string& what) {
 
 CubinElf::CubinElf(std::string_view image) {
   if (image.substr(0, 4) != "\177ELF") throw_bad_cubin("it is not an ELF file");
-  if (read_scalar<std::uint8_t>(image, 4) != 2 || read_scalar<std::uint8_t>(image, 5) != 1) {
+  if (read_scalar<std::uint8_t>(image, 4) != 2 || read_scalar<std::uint8_t>(image, 5) != 1)
     throw_bad_cubin("it is not a 64-bit little-endian ELF file");
-  }
   if (read_scalar<std::uint16_t>(image, 0x12) != kMachineCuda)
     throw_bad_cubin("it is for another machine than a GPU");
   architecture_ = architecture_of(image);
@@ -97,14 +96,6 @@ std::vector<ElfSymbol> CubinElf::symbols() const {
                        table->bytes.substr(at + kNameBytes, kSymbolBytes - kNameBytes)});
   }
   return symbols;
-}
-
-std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const {
-  const std::vector<ElfSymbol> all = symbols();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const ElfSymbol& symbol) { return symbol.name == name; });
-  if (found == all.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - all.begin());
 }
 
 std::vector<const ElfSection*> CubinElf::code_of(std::string_view kernel) const {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -48,10 +47,8 @@ class CubinElf {
   const std::vector<ElfSection>& sections() const { return sections_; }
   /// None when there is no section of that name.
   const ElfSection* section(std::string_view name) const;
-  /// In the order of the symbol table; empty when there is none.
+  /// In the order of the symbol table, by which .nv.info refers to them; empty when there is none.
   std::vector<ElfSymbol> symbols() const;
-  /// The index in the symbol table that .nv.info refers to.
-  std::optional<std::uint32_t> symbol_index(std::string_view name) const;
   /// Whether the code of this section can be launched; a function that is only called cannot.
   bool is_kernel(const ElfSection& code) const;
   /// The code of a kernel and of the functions that it may call. Empty when there is no such kernel.

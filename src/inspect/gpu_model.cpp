@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "spec/reader.h"
 
 namespace tiletune {
 namespace {
@@ -27,7 +28,7 @@ class ModelReader {
 
   GpuModel read() {
     if (!json_.is_object())
-      fail("a GPU model is an object", where_, "schemas/gpu.schema.json says what stands in it.");
+      throw UserError("a GPU model is an object", where_, "schemas/gpu.schema.json says what stands in it.");
     check_keys();
     read_sources();
     GpuModel model;
@@ -43,37 +44,27 @@ class ModelReader {
   }
 
  private:
-  [[noreturn]] static void fail(const std::string& what, const Where& where, const std::string& remedy) {
-    throw UserError(what, where, remedy);
-  }
-
-  static std::vector<std::string> known_keys() {
-    std::vector<std::string> keys = {"$schema", "name", "aliases", "sources", kCapability, kPublishedPeak};
-    for_each_field<GpuModel>([&](const auto& figure) { keys.emplace_back(figure.name); });
-    return keys;
-  }
-
   void check_keys() const {
-    const std::vector<std::string> known = known_keys();
+    std::vector<std::string> known = {"$schema", "name", "aliases", "sources", kCapability, kPublishedPeak};
+    for_each_field<GpuModel>([&](const auto& figure) { known.emplace_back(figure.name); });
     for (const auto& [key, unused] : json_.items()) {
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        fail(fmt::format("there is no figure '{}' in a GPU model", key), where_.at(key),
-             "Remove or rename it." + suggestion(key, known));
-      }
+      if (is_among(key, known)) continue;
+      throw UserError(fmt::format("there is no figure '{}' in a GPU model", key), where_.at(key),
+                      "Remove or rename it." + suggestion(key, known));
     }
   }
 
   static const Json& member(const Json& object, const std::string& key, const Where& where) {
     const auto found = object.find(key);
-    if (found == object.end()) fail(fmt::format("'{}' is missing", key), where, "Add it, with its source.");
+    if (found == object.end())
+      throw UserError(fmt::format("'{}' is missing", key), where, "Add it, with its source.");
     return *found;
   }
 
   static std::string text(const Json& object, const std::string& key, const Where& where) {
     const Json& value = member(object, key, where);
-    if (!value.is_string() || trim(value.get<std::string>()).empty()) {
-      fail(fmt::format("'{}' must be a text that is not empty", key), where.at(key), "Write one.");
-    }
+    if (!value.is_string() || trim(value.get<std::string>()).empty())
+      throw UserError(fmt::format("'{}' must be a text that is not empty", key), where.at(key), "Write one.");
     return value.get<std::string>();
   }
 
@@ -81,7 +72,7 @@ class ModelReader {
     if (!json_.contains("sources")) return;
     const Json& table = json_["sources"];
     if (!table.is_object())
-      fail("'sources' must be an object", where_.at("sources"), "Map short ids to documents.");
+      throw UserError("'sources' must be an object", where_.at("sources"), "Map short ids to documents.");
     for (const auto& [id, unused] : table.items()) {
       text(table, id, where_.at("sources"));
       sources_.push_back(id);
@@ -91,11 +82,11 @@ class ModelReader {
   void read_aliases(GpuModel& model) const {
     const Json& list = member(json_, "aliases", where_);
     if (!list.is_array())
-      fail("'aliases' must be a list of texts", where_.at("aliases"), "Write [] for none.");
+      throw UserError("'aliases' must be a list of texts", where_.at("aliases"), "Write [] for none.");
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_string() || squashed(list[i].get<std::string>()).empty()) {
-        fail("an alias must be a text", where_.at("aliases").at(i), "Write a name people use for this GPU.");
-      }
+      if (!list[i].is_string() || squashed(list[i].get<std::string>()).empty())
+        throw UserError("an alias must be a text", where_.at("aliases").at(i),
+                        "Write a name people use for this GPU.");
       model.aliases.push_back(list[i]);
     }
   }
@@ -106,13 +97,11 @@ class ModelReader {
     const Json& figure = member(json_, key, where_);
     const Where where = where_.at(key);
     if (!figure.is_object())
-      fail(R"(a figure is {"value": ..., "source": ...})", where, "Say where it is from.");
+      throw UserError(R"(a figure is {"value": ..., "source": ...})", where, "Say where it is from.");
     const std::string source = text(figure, "source", where);
-    const bool is_id = std::find(sources_.begin(), sources_.end(), source) != sources_.end();
-    if (!is_id && source.find(' ') == std::string::npos) {
-      fail(fmt::format("'{}' is not an id of the table 'sources'", source), where.at("source"),
-           "Name a document, or an id of the table." + suggestion(source, sources_));
-    }
+    if (!is_among(source, sources_) && source.find(' ') == std::string::npos)
+      throw UserError(fmt::format("'{}' is not an id of the table 'sources'", source), where.at("source"),
+                      "Name a document, or an id of the table." + suggestion(source, sources_));
     return member(figure, "value", where);
   }
 
@@ -121,11 +110,10 @@ class ModelReader {
     const Json& value = sourced_value(key);
     const bool right_type = std::is_integral_v<Number> ? value.is_number_integer() : value.is_number();
     const double number = right_type ? value.get<double>() : -1;
-    if (number < 0 || (std::is_same_v<Number, int> && number > 1e9) || number > 1e15) {
-      fail(fmt::format("found {}, expected {} that is not negative", value.dump(),
-                       std::is_integral_v<Number> ? "an integer" : "a number"),
-           where_.at(key).at("value"), "Correct the value.");
-    }
+    if (number < 0 || (std::is_same_v<Number, int> && number > 1e9) || number > 1e15)
+      throw UserError(fmt::format("found {}, expected {} that is not negative", value.dump(),
+                                  std::is_integral_v<Number> ? "an integer" : "a number"),
+                      where_.at(key).at("value"), "Correct the value.");
     out = value.get<Number>();
   }
 
@@ -137,10 +125,9 @@ class ModelReader {
       return !part.empty() && part.size() <= 2 &&
              std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     };
-    if (parts.size() != 2 || !is_number(parts[0]) || !is_number(parts[1])) {
-      fail(fmt::format("found {}, expected a compute capability such as \"9.0\"", value.dump()),
-           where_.at(kCapability).at("value"), "Write major and minor version as a text.");
-    }
+    if (parts.size() != 2 || !is_number(parts[0]) || !is_number(parts[1]))
+      throw UserError(fmt::format("found {}, expected a compute capability such as \"9.0\"", value.dump()),
+                      where_.at(kCapability).at("value"), "Write major and minor version as a text.");
     model.compute_major = std::stoi(parts[0]);
     model.compute_minor = std::stoi(parts[1]);
   }
@@ -148,41 +135,37 @@ class ModelReader {
   void check_sanity(const GpuModel& model, double published) const {
     for_each_field<GpuModel>([&](const auto& figure) {
       if (model.*figure.member != 0 || figure.name == kMayBeZero) return;
-      fail("the value must be greater than 0", place_of(figure), "Correct the value.");
+      throw UserError("the value must be greater than 0", place_of(figure), "Correct the value.");
     });
-    check_extent(model);
+    // Occupancy is computed with `int`, and by rules for warps of 32 threads.
+    if (model.warp_size != 32)
+      throw UserError("a warp has 32 threads on every GPU that tiletune knows",
+                      where_.at("warp_size").at("value"), "Write 32.");
+    for_each_field<GpuModel>([&](const auto& figure) {
+      if (figure.bounds.contain(model.*figure.member)) return;
+      throw UserError(
+          fmt::format("found {}, which is more than any multiprocessor has", model.*figure.member),
+          place_of(figure), "Correct the value.");
+    });
     if (model.max_threads_per_multiprocessor % model.warp_size != 0 ||
         model.max_threads_per_block > model.max_threads_per_multiprocessor) {
-      fail("a multiprocessor holds whole warps and at least one largest block",
-           where_.at("max_threads_per_multiprocessor"), "Correct the thread limits.");
+      throw UserError("a multiprocessor holds whole warps and at least one largest block",
+                      where_.at("max_threads_per_multiprocessor"), "Correct the thread limits.");
     }
     if (model.shared_bytes_per_block > model.shared_bytes_per_block_optin ||
         model.shared_bytes_per_block_optin + model.reserved_shared_bytes_per_block >
             model.shared_bytes_per_multiprocessor) {
-      fail(
+      throw UserError(
           "shared memory per block exceeds the opt-in limit, or that and the reserve exceed the "
           "multiprocessor's",
           where_.at("shared_bytes_per_block_optin"), "Correct the shared memory sizes.");
     }
-    if (std::abs(model.fp32_peak_tflops() / published - 1) > kPeakTolerance) {
-      fail(fmt::format("2 x {} lanes x {} multiprocessors x {} MHz = {:.1f} TFLOP/s, published: {}",
-                       model.fp32_lanes_per_multiprocessor, model.multiprocessors, model.boost_clock_mhz,
-                       model.fp32_peak_tflops(), published),
-           where_.at(kPublishedPeak), "Correct the figure that is wrong; they must agree within 3%.");
-    }
-  }
-
-  /// Occupancy is computed with `int`, and by rules for warps of 32 threads.
-  void check_extent(const GpuModel& model) const {
-    if (model.warp_size != 32) {
-      fail("a warp has 32 threads on every GPU that tiletune knows", where_.at("warp_size").at("value"),
-           "Write 32.");
-    }
-    for_each_field<GpuModel>([&](const auto& figure) {
-      if (figure.bounds.contain(model.*figure.member)) return;
-      fail(fmt::format("found {}, which is more than any multiprocessor has", model.*figure.member),
-           place_of(figure), "Correct the value.");
-    });
+    if (std::abs(model.fp32_peak_tflops() / published - 1) > kPeakTolerance)
+      throw UserError(
+          fmt::format("2 x {} lanes x {} multiprocessors x {} MHz = {:.1f} TFLOP/s, published: {}",
+                      model.fp32_lanes_per_multiprocessor, model.multiprocessors, model.boost_clock_mhz,
+                      model.fp32_peak_tflops(), published),
+          where_.at(kPublishedPeak), "Correct the figure that is wrong; they must agree within 3%.");
   }
 
   template <typename Figure>
@@ -200,12 +183,10 @@ void check_names(const std::vector<GpuModel>& models) {
   for (const GpuModel& model : models) {
     std::set<std::string> own = {squashed(model.name)};
     for (const std::string& alias : model.aliases) own.insert(squashed(alias));
-    for (const std::string& name : own) {
-      if (!taken.insert(name).second) {
+    for (const std::string& name : own)
+      if (!taken.insert(name).second)
         throw UserError(fmt::format("two GPU models are called '{}', one of them {}", name, model.name),
                         "Give each name and alias to one model.");
-      }
-    }
   }
 }
 
@@ -239,15 +220,13 @@ std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
-  if (files.empty()) {
+  if (files.empty())
     throw UserError("there are no GPU models", Where{folder.string(), ""},
                     "Point TILETUNE_HOME at the folder that holds configs/gpus.");
-  }
   std::vector<GpuModel> models;
   models.reserve(files.size());
-  for (const std::filesystem::path& file : files) {
+  for (const std::filesystem::path& file : files)
     models.push_back(ModelReader(read_json(file), file.string()).read());
-  }
   std::sort(models.begin(), models.end(),
             [](const GpuModel& left, const GpuModel& right) { return left.name < right.name; });
   check_names(models);

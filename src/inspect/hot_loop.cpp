@@ -54,43 +54,28 @@ int turns_of(const std::vector<SassInstruction>& code, const Range& loop) {
 }
 
 /// Writes one turn of a range out, bounded also for damaged code with thousands of overlapping loops.
-class Trace {
- public:
-  Trace(const std::vector<SassInstruction>& code, const Loops& loops) : code_(code), loops_(loops) {}
-
-  std::vector<std::size_t> of(const Range& range) {
-    trace_.clear();
-    append(range, 0);
-    return std::move(trace_);
-  }
-
- private:
-  void append(const Range& range, int depth) {
-    constexpr std::size_t kLongest = 50000;
-    constexpr int kDeepest = 16;
-    for (std::size_t i = range.begin; i <= range.end; ++i) {
-      const auto inner = loops_.find(i);
-      if (inner == loops_.end() || !range.holds(inner->second) || depth == kDeepest) {
-        if (code_[i].kind != SassKind::nothing) trace_.push_back(i);
-        continue;
-      }
-      const int turns = turns_of(code_, inner->second);
-      for (int turn = 0; turn < turns && (turn == 0 || trace_.size() < kLongest); ++turn) {
-        append(inner->second, depth + 1);
-      }
-      i = inner->second.end;
+void append_turn(const std::vector<SassInstruction>& code, const Loops& loops, const Range& range, int depth,
+                 std::vector<std::size_t>& trace) {
+  constexpr std::size_t kLongest = 50000;
+  constexpr int kDeepest = 16;
+  for (std::size_t i = range.begin; i <= range.end; ++i) {
+    const auto inner = loops.find(i);
+    if (inner == loops.end() || !range.holds(inner->second) || depth == kDeepest) {
+      if (code[i].kind != SassKind::nothing) trace.push_back(i);
+      continue;
     }
+    const int turns = turns_of(code, inner->second);
+    for (int turn = 0; turn < turns && (turn == 0 || trace.size() < kLongest); ++turn)
+      append_turn(code, loops, inner->second, depth + 1, trace);
+    i = inner->second.end;
   }
+}
 
-  const std::vector<SassInstruction>& code_;
-  const Loops& loops_;
-  std::vector<std::size_t> trace_;
-};
-
-double flops_of(const std::vector<SassInstruction>& code, const std::vector<std::size_t>& trace) {
-  double flops = 0;
-  for (const std::size_t index : trace) flops += code[index].flops;
-  return flops;
+std::vector<std::size_t> trace_of(const std::vector<SassInstruction>& code, const Loops& loops,
+                                  const Range& range) {
+  std::vector<std::size_t> trace;
+  append_turn(code, loops, range, 0, trace);
+  return trace;
 }
 
 struct LoopCandidate {
@@ -119,9 +104,11 @@ std::optional<LoopCandidate> busiest(const std::vector<SassInstruction>& code, c
       return entry.second.holds(inner) && admits(entry.second);
     });
     if (inside_another || !admits(loop)) continue;
-    const std::vector<std::size_t> trace = Trace(code, loops).of(loop);
-    const LoopCandidate candidate = {loop, turns_of(code, loop) * flops_of(code, trace),
-                                     any_in(code, loop, loads_tiles), trace.size()};
+    const std::vector<std::size_t> trace = trace_of(code, loops, loop);
+    double flops = 0;
+    for (const std::size_t index : trace) flops += code[index].flops;
+    const LoopCandidate candidate = {loop, turns_of(code, loop) * flops, any_in(code, loop, loads_tiles),
+                                     trace.size()};
     if (candidate.flops > 0 && (!best || is_busier(candidate, *best))) best = candidate;
   }
   return best;
@@ -136,15 +123,6 @@ Range inside_tiles(const std::vector<SassInstruction>& code, const Loops& loops,
   constexpr double kGoodPart = 0.125;
   const double once = outer.flops / turns_of(code, outer.range);
   return inner && inner->flops >= kGoodPart * once ? inner->range : outer.range;
-}
-
-std::vector<WeightedInstruction> counted(const std::vector<std::size_t>& trace) {
-  std::map<std::size_t, double> counts;
-  for (const std::size_t index : trace) ++counts[index];
-  std::vector<WeightedInstruction> out;
-  out.reserve(counts.size());
-  for (const auto& [index, count] : counts) out.push_back({index, count});
-  return out;
 }
 
 /// The hot loop loads nothing from global memory, and a loop that does no arithmetic does.
@@ -171,8 +149,10 @@ HotLoop find_hot_loop(const std::vector<SassInstruction>& code) {
     hot.is_loop = true;
     hot.fed_by_other_warps = is_fed_by_other_warps(code, loops, range);
   }
-  hot.trace = Trace(code, loops).of(range);
-  hot.instructions = counted(hot.trace);
+  hot.trace = trace_of(code, loops, range);
+  std::map<std::size_t, double> counts;
+  for (const std::size_t index : hot.trace) ++counts[index];
+  for (const auto& [index, count] : counts) hot.instructions.push_back({index, count});
   hot.begin = range.begin;
   hot.end = range.end + 1;
   return hot;

@@ -14,76 +14,46 @@
 namespace tiletune {
 namespace {
 
-void add(InstructionMix::Accesses& accesses, int bytes) {
-  ++(bytes == 4    ? accesses.by_4
-     : bytes == 8  ? accesses.by_8
-     : bytes == 16 ? accesses.by_16
-                   : accesses.narrower);
-}
-
-InstructionMix::Accesses* accesses_of(InstructionMix& mix, SassKind kind) {
-  switch (kind) {
-    case SassKind::shared_load:
-      return &mix.shared_loads;
-    case SassKind::shared_store:
-      return &mix.shared_stores;
-    case SassKind::global_load:
-      return &mix.global_loads;
-    case SassKind::global_store:
-      return &mix.global_stores;
-    case SassKind::async_copy:
-      return &mix.async_copies;
-    default:
-      return nullptr;
-  }
-}
-
-double& counter_of(InstructionMix& mix, SassKind kind) {
-  switch (kind) {
-    case SassKind::add_or_multiply:
-    case SassKind::half_math:
-    case SassKind::double_math:
-      return mix.other_math;
-    case SassKind::tensor:
-    case SassKind::tensor_async:
-      return mix.tensor;
-    case SassKind::conversion:
-      return mix.conversions;
-    case SassKind::shared_atomic:
-    case SassKind::global_reduction:
-      return mix.reductions;
-    case SassKind::bulk_load:
-    case SassKind::bulk_store:
-      return mix.bulk_copies;
-    case SassKind::mbarrier:
-      return mix.mbarriers;
-    case SassKind::local_load:
-      return mix.spill_loads;
-    case SassKind::local_store:
-      return mix.spill_stores;
-    case SassKind::barrier:
-    case SassKind::cluster_barrier:
-      return mix.barriers;
-    case SassKind::branch:
-    case SassKind::exit:
-      return mix.branches;
-    default:
-      return mix.other;
-  }
-}
-
 void add(InstructionMix& mix, const SassInstruction& instruction) {
-  if (instruction.kind == SassKind::nothing) return;
+  using enum SassKind;
+  using Mix = InstructionMix;
+  static constexpr std::pair<SassKind, Mix::Accesses Mix::*> kAccesses[] = {
+      {shared_load, &Mix::shared_loads},
+      {shared_store, &Mix::shared_stores},
+      {global_load, &Mix::global_loads},
+      {global_store, &Mix::global_stores},
+      {async_copy, &Mix::async_copies}};
+  static constexpr std::pair<SassKind, double Mix::*> kCounters[] = {
+      {add_or_multiply, &Mix::other_math}, {half_math, &Mix::other_math},
+      {double_math, &Mix::other_math},     {tensor, &Mix::tensor},
+      {tensor_async, &Mix::tensor},        {conversion, &Mix::conversions},
+      {shared_atomic, &Mix::reductions},   {global_reduction, &Mix::reductions},
+      {bulk_load, &Mix::bulk_copies},      {bulk_store, &Mix::bulk_copies},
+      {mbarrier, &Mix::mbarriers},         {local_load, &Mix::spill_loads},
+      {local_store, &Mix::spill_stores},   {barrier, &Mix::barriers},
+      {cluster_barrier, &Mix::barriers},   {branch, &Mix::branches},
+      {SassKind::exit, &Mix::branches}};
+  if (instruction.kind == nothing) return;
   ++mix.instructions;
   mix.stall_clocks += std::max(1, instruction.stall());
-  if (instruction.kind == SassKind::fma || instruction.kind == SassKind::fma_pair) {
+  if (instruction.kind == SassKind::fma || instruction.kind == fma_pair) {
     ++mix.fma_slots;
-    mix.fma += instruction.kind == SassKind::fma_pair ? 2 : 1;
-  } else if (InstructionMix::Accesses* accesses = accesses_of(mix, instruction.kind)) {
-    add(*accesses, instruction.bytes);
-  } else {
-    ++counter_of(mix, instruction.kind);
+    mix.fma += instruction.kind == fma_pair ? 2 : 1;
+    return;
   }
+  for (const auto& [kind, member] : kAccesses) {
+    if (kind != instruction.kind) continue;
+    Mix::Accesses& accesses = mix.*member;
+    const int bytes = instruction.bytes;
+    ++(bytes == 4    ? accesses.by_4
+       : bytes == 8  ? accesses.by_8
+       : bytes == 16 ? accesses.by_16
+                     : accesses.narrower);
+    return;
+  }
+  const auto* const counted =
+      std::ranges::find(kCounters, instruction.kind, [](const auto& counter) { return counter.first; });
+  ++(counted == std::end(kCounters) ? mix.other : mix.*counted->second);
 }
 
 /// Sections of names, whose order and offsets change with a name's length, and those that no GPU reads.
@@ -133,33 +103,19 @@ KernelCode read_kernel_code(const Binary& binary, std::size_t kernel) {
 }
 
 Arithmetic arithmetic_of(const Binary& binary) {
+  using enum SassKind;
   constexpr int kLastKnownArchitecture = 121;
   try {
     const CubinElf elf(binary.cubin);
     if (elf.architecture() > kLastKnownArchitecture) return Arithmetic::unknown;
-    std::vector<const ElfSection*> sections;
-    for (const std::string& symbol : binary.kernel_symbols) {
-      const auto code = elf.code_of(symbol);
-      sections.insert(sections.end(), code.begin(), code.end());
-    }
     bool has_fp32 = false;
     bool has_half = false;
-    for (const ElfSection* section : sections) {
-      for (const SassInstruction& instruction : decode_sass(section->bytes, elf.architecture())) {
-        switch (instruction.kind) {
-          case SassKind::fma:
-          case SassKind::fma_pair:
-          case SassKind::add_or_multiply:
-            has_fp32 = true;
-            break;
-          case SassKind::half_math:
-            has_half = true;
-            break;
-          case SassKind::tensor:
-          case SassKind::tensor_async:
-            return Arithmetic::tensor;
-          default:
-            break;
+    for (const std::string& symbol : binary.kernel_symbols) {
+      for (const ElfSection* section : elf.code_of(symbol)) {
+        for (const SassInstruction& instruction : decode_sass(section->bytes, elf.architecture())) {
+          if (instruction.is_one_of({tensor, tensor_async})) return Arithmetic::tensor;
+          has_fp32 = has_fp32 || instruction.is_one_of({SassKind::fma, fma_pair, add_or_multiply});
+          has_half = has_half || instruction.kind == half_math;
         }
       }
     }

@@ -149,6 +149,29 @@ bool writes_uniform(std::uint32_t operation) {
          operation == kLdcu;
 }
 
+/// The most different words of the lanes from `first` to `last` that fall on one bank.
+std::size_t most_words_in_a_bank(const LaneValues& addresses, int bytes, std::size_t first,
+                                 std::size_t last) {
+  constexpr std::int64_t kBanks = 32, kBankBytes = 4;
+  const std::int64_t lowest = *std::min_element(addresses.value.begin(), addresses.value.end());
+  std::array<std::set<std::int64_t>, kBanks> words;
+  for (std::size_t lane = first; lane < last; ++lane) {
+    const std::int64_t begin = (addresses.value[lane] - lowest) / kBankBytes;
+    for (std::int64_t word = begin; word <= begin + (bytes - 1) / kBankBytes; ++word)
+      words[static_cast<std::size_t>(word % kBanks)].insert(word);
+  }
+  std::size_t most = 0;
+  for (const auto& bank : words) most = std::max(most, bank.size());
+  return most;
+}
+
+/// Every lane reads what its neighbour at this distance (1 or 2) reads.
+bool in_pairs(const LaneValues& addresses, std::size_t first, std::size_t last, std::size_t distance) {
+  for (std::size_t lane = first; lane < last; ++lane)
+    if (addresses.value[lane] != addresses.value[lane ^ distance]) return false;
+  return true;
+}
+
 }  // namespace
 
 bool LaneValues::uniform() const {
@@ -263,11 +286,9 @@ void LaneTracker::step(const SassInstruction& instruction) {
   if (instruction.kind == SassKind::nothing) return;
   const bool uniform = writes_uniform(code);
   const std::uint64_t target = instruction.low >> 16 & 0xff;
-  if (instruction.kind == SassKind::global_load || instruction.kind == SassKind::shared_load ||
-      instruction.kind == SassKind::local_load) {
-    for (int word = 0; word < std::max(1, instruction.bytes / 4); ++word) {
+  if (instruction.is_one_of({SassKind::global_load, SassKind::shared_load, SassKind::local_load})) {
+    for (int word = 0; word < std::max(1, instruction.bytes / 4); ++word)
       write(false, target + static_cast<std::uint64_t>(word), {});
-    }
     return;
   }
   const Operands from = operands(instruction, uniform && code != kR2ur);
@@ -290,35 +311,6 @@ double pieces_touched(const LaneValues& addresses, int bytes, std::int64_t piece
   }
   return static_cast<double>(pieces.size());
 }
-
-namespace {
-
-/// The most different words of the lanes from `first` to `last` that fall on one bank.
-std::size_t most_words_in_a_bank(const LaneValues& addresses, int bytes, std::size_t first,
-                                 std::size_t last) {
-  constexpr std::int64_t kBanks = 32, kBankBytes = 4;
-  const std::int64_t lowest = *std::min_element(addresses.value.begin(), addresses.value.end());
-  std::array<std::set<std::int64_t>, kBanks> words;
-  for (std::size_t lane = first; lane < last; ++lane) {
-    const std::int64_t begin = (addresses.value[lane] - lowest) / kBankBytes;
-    for (std::int64_t word = begin; word <= begin + (bytes - 1) / kBankBytes; ++word) {
-      words[static_cast<std::size_t>(word % kBanks)].insert(word);
-    }
-  }
-  std::size_t most = 0;
-  for (const auto& bank : words) most = std::max(most, bank.size());
-  return most;
-}
-
-/// Every lane reads what its neighbour at this distance (1 or 2) reads.
-bool in_pairs(const LaneValues& addresses, std::size_t first, std::size_t last, std::size_t distance) {
-  for (std::size_t lane = first; lane < last; ++lane) {
-    if (addresses.value[lane] != addresses.value[lane ^ distance]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 double bank_wavefronts(const LaneValues& addresses, int bytes) {
   const std::size_t lanes = addresses.value.size();

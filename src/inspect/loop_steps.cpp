@@ -15,13 +15,6 @@ constexpr double kWavefrontBytes = 128;
 constexpr double kL1BytesPerClock = 64;
 constexpr int kLineBytes = 128, kSectorBytes = 32;
 
-bool accesses_memory(const SassInstruction& instruction) {
-  using enum SassKind;
-  return instruction.is_one_of({shared_load, shared_store, shared_atomic, global_load, global_store,
-                                global_reduction, async_copy, bulk_load, bulk_store, mbarrier, local_load,
-                                local_store});
-}
-
 Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
   constexpr std::uint32_t kFirstUniform = 0x080, kFirstLong = 0x0c0;
   constexpr std::uint32_t kFirstImad = 0x024, kLastImad = 0x027;
@@ -46,7 +39,11 @@ Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
   if (operation >= kFirstImad && operation <= kLastImad) return Pipe::fma_heavy;
   if (operation >= kFirstSpecial && operation <= kLastSpecial) return Pipe::special;
   if (operation < kFirstUniform) return Pipe::alu;
-  return accesses_memory(instruction) ? Pipe::memory : Pipe::control;
+  using enum SassKind;
+  const bool is_access = instruction.is_one_of({shared_load, shared_store, shared_atomic, global_load,
+                                                global_store, global_reduction, async_copy, bulk_load,
+                                                bulk_store, mbarrier, local_load, local_store});
+  return is_access ? Pipe::memory : Pipe::control;
 }
 
 /// The clocks of a whole warp's work on a quarter of the multiprocessor. Twice as many elements of half as
@@ -63,17 +60,6 @@ double tensor_clocks(const GpuModel& gpu, const SassInstruction& instruction) {
   return instruction.flops * kSchedulers / (gpu.tensor_flops_per_clock * per_half * share);
 }
 
-double pipe_clocks(Pipe pipe) {
-  switch (pipe) {
-    case Pipe::special:
-      return 8;
-    case Pipe::control:
-      return 1;
-    default:
-      return 2;  // 16 lanes
-  }
-}
-
 double shared_wavefronts(const LaneValues& addresses, int bytes) {
   if (!addresses.known()) return std::max(1.0, kLanes * bytes / kWavefrontBytes);
   return bank_wavefronts(addresses, bytes);
@@ -86,79 +72,70 @@ double bursts(double wavefronts, int bytes) {
   return std::max(0.0, registers - wavefronts) * registers / 4;
 }
 
-/// Makes steps of instructions, whose addresses it follows.
-class StepMaker {
- public:
-  StepMaker(const GpuModel& gpu, LaneTracker lanes, const PipelineRates& rates)
-      : gpu_(gpu), lanes_(std::move(lanes)), rates_(rates) {}
-
-  void pass(const SassInstruction& instruction) { lanes_.step(instruction); }
-
-  Step make(const SassInstruction& instruction) const {
-    Step step;
-    step.pipe = pipe_of(gpu_, instruction);
-    step.pipe_clocks = step.pipe == Pipe::tensor ? tensor_clocks(gpu_, instruction) : pipe_clocks(step.pipe);
-    step.stall = instruction.stall();
-    step.write_scoreboard = instruction.write_scoreboard();
-    step.read_scoreboard = instruction.read_scoreboard();
-    step.wait_mask = instruction.wait_mask();
-    step.latency = rates_.other_latency;
-    step.barrier = instruction.kind == SassKind::barrier;
-    step.copy = instruction.kind == SassKind::async_copy;
-    step.commit = instruction.kind == SassKind::async_commit;
-    if (instruction.kind == SassKind::async_wait) {
-      step.waited_scoreboard = instruction.waited_scoreboard();
-      step.pending = instruction.pending;
-    }
-    set_memory(step, instruction);
-    return step;
+void set_global(Step& step, const SassInstruction& instruction, const LaneValues& addresses,
+                const PipelineRates& rates) {
+  step.l2_bytes = kLanes * instruction.bytes;
+  double lines = 1;
+  if (addresses.known()) {
+    step.l2_bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
+    lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
   }
+  step.memory_clocks += std::max(lines, step.l2_bytes / kL1BytesPerClock);
+  step.latency = rates.l2_latency;
+}
 
- private:
-  void set_memory(Step& step, const SassInstruction& instruction) const {
-    const LaneValues& source = lanes_.vector_register(instruction.low >> 24 & 0xff);
-    switch (instruction.kind) {
-      case SassKind::shared_load:
-        step.bursts = bursts(shared_wavefronts(source, instruction.bytes), instruction.bytes);
-        [[fallthrough]];
-      case SassKind::shared_store:
-      case SassKind::shared_atomic:
-        step.memory_clocks = shared_wavefronts(source, instruction.bytes);
-        step.latency = rates_.shared_latency;
-        break;
-      case SassKind::async_copy:
-        step.memory_clocks =
-            shared_wavefronts(lanes_.vector_register(instruction.low >> 16 & 0xff), instruction.bytes);
-        set_global(step, instruction, source);
-        break;
-      case SassKind::global_load:
-        set_global(step, instruction, source);
-        break;
-      case SassKind::local_load:
-      case SassKind::local_store:
-        step.memory_clocks = kLanes * instruction.bytes / kL1BytesPerClock;
-        step.latency = rates_.l1_latency;
-        break;
-      default:
-        break;
-    }
+void set_memory(Step& step, const SassInstruction& instruction, const LaneTracker& lanes,
+                const PipelineRates& rates) {
+  const LaneValues& source = lanes.vector_register(instruction.low >> 24 & 0xff);
+  switch (instruction.kind) {
+    case SassKind::shared_load:
+      step.bursts = bursts(shared_wavefronts(source, instruction.bytes), instruction.bytes);
+      [[fallthrough]];
+    case SassKind::shared_store:
+    case SassKind::shared_atomic:
+      step.memory_clocks = shared_wavefronts(source, instruction.bytes);
+      step.latency = rates.shared_latency;
+      break;
+    case SassKind::async_copy:
+      step.memory_clocks =
+          shared_wavefronts(lanes.vector_register(instruction.low >> 16 & 0xff), instruction.bytes);
+      [[fallthrough]];
+    case SassKind::global_load:
+      set_global(step, instruction, source, rates);
+      break;
+    case SassKind::local_load:
+    case SassKind::local_store:
+      step.memory_clocks = kLanes * instruction.bytes / kL1BytesPerClock;
+      step.latency = rates.l1_latency;
+      break;
+    default:
+      break;
   }
+}
 
-  void set_global(Step& step, const SassInstruction& instruction, const LaneValues& addresses) const {
-    step.l2_bytes = kLanes * instruction.bytes;
-    double lines = 1;
-    if (addresses.known()) {
-      step.l2_bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
-      lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
-    }
-    step.memory_clocks += std::max(lines, step.l2_bytes / kL1BytesPerClock);
-    step.latency = rates_.l2_latency;
+Step step_of(const GpuModel& gpu, const SassInstruction& instruction, const LaneTracker& lanes,
+             const PipelineRates& rates) {
+  Step step;
+  step.pipe = pipe_of(gpu, instruction);
+  step.pipe_clocks = step.pipe == Pipe::tensor    ? tensor_clocks(gpu, instruction)
+                     : step.pipe == Pipe::special ? 8
+                     : step.pipe == Pipe::control ? 1
+                                                  : 2;  // 16 lanes
+  step.stall = instruction.stall();
+  step.write_scoreboard = instruction.write_scoreboard();
+  step.read_scoreboard = instruction.read_scoreboard();
+  step.wait_mask = instruction.wait_mask();
+  step.latency = rates.other_latency;
+  step.barrier = instruction.kind == SassKind::barrier;
+  step.copy = instruction.kind == SassKind::async_copy;
+  step.commit = instruction.kind == SassKind::async_commit;
+  if (instruction.kind == SassKind::async_wait) {
+    step.waited_scoreboard = instruction.waited_scoreboard();
+    step.pending = instruction.pending;
   }
-
-  const GpuModel& gpu_;
-  LaneTracker lanes_;
-  const PipelineRates& rates_;
-};
+  set_memory(step, instruction, lanes, rates);
+  return step;
+}
 
 using Operands = std::array<std::uint64_t, 3>;
 constexpr std::uint64_t kNoRegister = 0xff;
@@ -192,52 +169,40 @@ Operands kept_by(const SassInstruction& instruction) {
   return kept;
 }
 
-bool stages(const SassInstruction& instruction) {
-  using enum SassKind;
-  return instruction.is_one_of({shared_store, async_copy, bulk_load, mbarrier});
-}
-
-double fp32_lanes(SassKind kind) {
-  if (kind == SassKind::fma_pair) return 2 * kLanes;
-  return kind == SassKind::fma || kind == SassKind::add_or_multiply ? kLanes : 0;
-}
-
-void append(LoopSteps& out, const SassInstruction& instruction, const Step& step) {
-  out.flops += instruction.flops;
-  out.fp32_lanes += fp32_lanes(instruction.kind);
-  if (step.pipe == Pipe::tensor) out.tensor_clocks += step.pipe_clocks;
-  out.memory_clocks += step.memory_clocks;
-  if (step.l2_bytes > 0) out.l1_clocks += step.memory_clocks;
-  out.l2_bytes += step.l2_bytes;
-  out.steps.push_back(step);
-}
-
 }  // namespace
 
 LoopSteps loop_steps(const GpuModel& gpu, const std::vector<SassInstruction>& code, const HotLoop& loop,
                      LaneTracker lanes, double threads, const PipelineRates& rates) {
-  StepMaker maker(gpu, std::move(lanes), rates);
+  using enum SassKind;
   std::map<std::size_t, Step> steps;
   std::size_t next = 0;
   bool staged = false;
   for (const WeightedInstruction& item : loop.instructions) {
-    for (; next < item.index; ++next) maker.pass(code[next]);
-    steps[item.index] = maker.make(code[item.index]);
-    staged = staged || stages(code[item.index]);
+    for (; next < item.index; ++next) lanes.step(code[next]);
+    steps[item.index] = step_of(gpu, code[item.index], lanes, rates);
+    staged = staged || code[item.index].is_one_of({shared_store, async_copy, bulk_load, mbarrier});
   }
   const double misses = staged ? 1 : 1 / std::sqrt(threads);
   LoopSteps out;
   Operands kept = kNothingKept;
   for (const std::size_t index : loop.trace) {
+    const SassInstruction& instruction = code[index];
     Step step = steps[index];
-    step.conflicts = bank_conflicts(code[index], kept);
-    step.conflicts_alone = bank_conflicts(code[index], kNothingKept);
-    kept = kept_by(code[index]);
+    step.conflicts = bank_conflicts(instruction, kept);
+    step.conflicts_alone = bank_conflicts(instruction, kNothingKept);
+    kept = kept_by(instruction);
     if (step.l2_bytes > 0 && !staged) {
       step.l2_bytes *= misses;
       step.latency = rates.l1_latency + (rates.l2_latency - rates.l1_latency) * misses;
     }
-    append(out, code[index], step);
+    out.flops += instruction.flops;
+    if (instruction.is_one_of({SassKind::fma, fma_pair, add_or_multiply}))
+      out.fp32_lanes += instruction.kind == fma_pair ? 2 * kLanes : kLanes;
+    if (step.pipe == Pipe::tensor) out.tensor_clocks += step.pipe_clocks;
+    out.memory_clocks += step.memory_clocks;
+    if (step.l2_bytes > 0) out.l1_clocks += step.memory_clocks;
+    out.l2_bytes += step.l2_bytes;
+    out.steps.push_back(step);
   }
   return out;
 }

@@ -29,18 +29,6 @@ cudaOccDeviceProp device_of(const GpuModel& gpu) {
   return device;
 }
 
-cudaOccFuncAttributes function_of(const GpuModel& gpu, const Resources& resources,
-                                  std::size_t dynamic_shared_bytes) {
-  cudaOccFuncAttributes function;
-  function.maxThreadsPerBlock = gpu.max_threads_per_block;
-  function.numRegs = resources.registers;
-  function.sharedSizeBytes = static_cast<std::size_t>(resources.static_shared_bytes);
-  function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-  function.maxDynamicSharedSizeBytes = dynamic_shared_bytes;
-  function.numBlockBarriers = resources.barriers;
-  return function;
-}
-
 [[noreturn]] void throw_unknown_capability(const GpuModel& gpu) {
   const bool blackwell = gpu.compute_major == 10 || gpu.compute_major == 12;
   throw UserError(fmt::format("the CUDA toolkit that tiletune was built with has no occupancy rules for "
@@ -57,17 +45,22 @@ cudaOccResult ask_header(const GpuModel& gpu, const Resources& resources, int th
   const auto dynamic_shared_bytes =
       static_cast<std::size_t>(std::clamp<std::int64_t>(dynamic, 0, kMostBytes));
   const cudaOccDeviceProp device = device_of(gpu);
-  const cudaOccFuncAttributes function = function_of(gpu, resources, dynamic_shared_bytes);
+  cudaOccFuncAttributes function;
+  function.maxThreadsPerBlock = gpu.max_threads_per_block;
+  function.numRegs = resources.registers;
+  function.sharedSizeBytes = static_cast<std::size_t>(resources.static_shared_bytes);
+  function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  function.maxDynamicSharedSizeBytes = dynamic_shared_bytes;
+  function.numBlockBarriers = resources.barriers;
   const cudaOccDeviceState state;
   cudaOccResult result{};
   const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state,
                                                                      threads, dynamic_shared_bytes);
   if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE) throw_unknown_capability(gpu);
-  if (error != CUDA_OCC_SUCCESS) {
+  if (error != CUDA_OCC_SUCCESS)
     throw UserError(
         fmt::format("no occupancy of {} can be computed for a block of {} threads", gpu.name, threads),
         "Check the block size and the figures of the GPU model.");
-  }
   return result;
 }
 
@@ -92,11 +85,10 @@ std::string registers_text(const GpuModel& gpu, const Occupancy& occupancy) {
   if (per_warp == 0) return "registers: no limit";
   const std::int64_t per_scheduler = gpu.registers_per_multiprocessor / kSchedulers;
   const std::int64_t warps = kSchedulers * (per_scheduler / per_warp);
-  if (occupancy.limit_by_registers == 0 && warps >= occupancy.warps_per_block) {
+  if (occupancy.limit_by_registers == 0 && warps >= occupancy.warps_per_block)
     return fmt::format(
         "registers: {} warps x {} in whole rounds over {} schedulers exceed {} per block: 0 blocks",
         occupancy.warps_per_block, per_warp, kSchedulers, gpu.registers_per_block);
-  }
   return fmt::format("registers: {} x ({} / {}) = {} warps, {} / {} = {} blocks", kSchedulers, per_scheduler,
                      per_warp, warps, warps, occupancy.warps_per_block, occupancy.limit_by_registers);
 }
@@ -104,9 +96,8 @@ std::string registers_text(const GpuModel& gpu, const Occupancy& occupancy) {
 std::string shared_text(const GpuModel& gpu, const Occupancy& occupancy) {
   if (occupancy.limit_by_shared < 0) return "shared memory: no limit";
   const std::int64_t most = gpu.shared_bytes_per_block_optin + gpu.reserved_shared_bytes_per_block;
-  if (occupancy.shared_bytes_per_block > most) {
+  if (occupancy.shared_bytes_per_block > most)
     return fmt::format("shared memory: {} > {} per block = 0", occupancy.shared_bytes_per_block, most);
-  }
   return fmt::format("shared memory: {} / {} = {}", gpu.shared_bytes_per_multiprocessor,
                      occupancy.shared_bytes_per_block, occupancy.limit_by_shared);
 }

@@ -13,18 +13,6 @@
 namespace tiletune {
 namespace {
 
-struct ArgumentLayout {
-  std::uint32_t bytes;
-  std::uint32_t alignment;
-};
-
-ArgumentLayout layout_of(const ArgumentValue& argument) {
-  if (argument.kind == Argument::Kind::tensor_map) return {128, 64};
-  const bool scalar = argument.kind == Argument::Kind::scalar;
-  const auto bytes = static_cast<std::uint32_t>(scalar ? size_bytes(argument.type) : sizeof(std::uint64_t));
-  return {bytes, bytes};
-}
-
 /// The words of constant bank 0 that hold the kernel's scalar arguments, each at its natural alignment. The
 /// attribute with the size and place of the arguments says where they begin.
 std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const std::string& kernel,
@@ -40,19 +28,17 @@ std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const 
   std::uint32_t offset = 0;
   for (const ArgumentValue& argument : launch.arguments) {
     const bool scalar = argument.kind == Argument::Kind::scalar;
-    const auto [bytes, alignment] = layout_of(argument);
+    const bool map = argument.kind == Argument::Kind::tensor_map;
+    const auto bytes = static_cast<std::uint32_t>(map      ? 128
+                                                  : scalar ? size_bytes(argument.type)
+                                                           : sizeof(std::uint64_t));
+    const std::uint32_t alignment = map ? 64 : bytes;
     offset = (offset + alignment - 1) / alignment * alignment;
     const auto* integer = std::get_if<std::int64_t>(&argument.value);
     if (begin && scalar && integer != nullptr) words[*begin + offset] = static_cast<std::int32_t>(*integer);
     offset += bytes;
   }
   return words;
-}
-
-/// Warps of a block that run the hot loop. Where others load for them, one warp or one group of four does.
-int computing_warps(int warps, const HotLoop& loop) {
-  if (!loop.fed_by_other_warps || warps < 2) return warps;
-  return warps % 4 == 1 || warps < 8 ? warps - 1 : warps - 4;
 }
 
 std::optional<double> integer_of(const NamedValues& values, const std::string& name) {
@@ -63,31 +49,20 @@ std::optional<double> integer_of(const NamedValues& values, const std::string& n
   return std::nullopt;
 }
 
-/// A dimension of a product and how it is cut into tiles.
-struct Axis {
-  double extent = 1, tile = 1;
-
-  double tiles() const { return std::ceil(extent / tile); }
-  double padding() const { return tiles() * tile / extent; }
-};
-
-/// By convention the tiles of M, N and K have the sizes BM, BN and BK; none for a template with other names.
-std::optional<Axis> axis(const Instance& instance, const KernelLaunch& launch, const std::string& dimension) {
-  auto tile = integer_of(instance.parameters, "B" + dimension);
-  if (!tile) tile = integer_of(instance.derived, "B" + dimension);
-  const auto argument = std::find_if(launch.arguments.begin(), launch.arguments.end(),
-                                     [&](const ArgumentValue& value) { return value.name == dimension; });
-  if (!tile || argument == launch.arguments.end()) return std::nullopt;
-  const auto* extent = std::get_if<std::int64_t>(&argument->value);
-  if (extent == nullptr || *extent <= 0) return std::nullopt;
-  return Axis{static_cast<double>(*extent), *tile};
-}
-
-/// How much more the blocks compute than the problem needs because tiles stick out of its matrices.
+/// How much more the blocks compute than the problem needs because tiles stick out of its matrices. By
+/// convention the tiles of M, N and K have the sizes BM, BN and BK; a template with other names has none.
 double padding(const Instance& instance, const KernelLaunch& launch) {
   double factor = 1;
   for (const char* dimension : {"M", "N", "K"}) {
-    if (const auto found = axis(instance, launch, dimension)) factor *= found->padding();
+    const std::string name = std::string("B") + dimension;
+    auto tile = integer_of(instance.parameters, name);
+    if (!tile) tile = integer_of(instance.derived, name);
+    const auto argument = std::ranges::find(launch.arguments, dimension, &ArgumentValue::name);
+    if (!tile || argument == launch.arguments.end()) continue;
+    const auto* extent = std::get_if<std::int64_t>(&argument->value);
+    if (extent == nullptr || *extent <= 0) continue;
+    const auto size = static_cast<double>(*extent);
+    factor *= std::ceil(size / *tile) * *tile / size;
   }
   return factor;
 }
@@ -114,11 +89,6 @@ Outside outside_of(const KernelCode& code) {
   return outside;
 }
 
-bool has_workspace(const Instance& instance) {
-  return std::any_of(instance.workspace.begin(), instance.workspace.end(),
-                     [](const SizedWorkspace& each) { return each.elements > 0; });
-}
-
 /// One launch: how its blocks come together on the busiest multiprocessor.
 struct Layout {
   int warps = 0;      ///< of a block, in the hot loop
@@ -131,7 +101,10 @@ struct Layout {
 Layout layout_of(const GpuModel& gpu, const KernelLaunch& launch, const Occupancy& occupancy,
                  const HotLoop& loop) {
   Layout layout;
-  layout.warps = computing_warps(occupancy.warps_per_block, loop);
+  layout.warps = occupancy.warps_per_block;
+  // Where other warps load for those that run the hot loop, one warp or one group of four does.
+  if (loop.fed_by_other_warps && layout.warps >= 2)
+    layout.warps -= layout.warps % 4 == 1 || layout.warps < 8 ? 1 : 4;
   layout.resident = std::max(1, occupancy.blocks_per_multiprocessor);
   layout.blocks = std::ceil(static_cast<double>(launch.grid.count()) / gpu.multiprocessors);
   layout.rounds = std::floor(layout.blocks / layout.resident);
@@ -154,19 +127,6 @@ const char* bound_of(const GpuModel& gpu, const LoopSteps& loop, double warps, d
   constexpr double kBusy = 0.75;
   return most->first >= kBusy * clocks ? most->second : "latency";
 }
-
-}  // namespace
-
-double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz) {
-  const double clocks = model.loop_scale * terms.loop_clocks + model.outside_scale * terms.outside_clocks +
-                        model.byte_clocks * terms.outside_bytes;
-  const double computing = std::max(clocks, terms.tensor_clocks) / clock_mhz;
-  return model.launch_us + std::max(computing, terms.dram_us) +
-         model.unhidden_share * std::min(computing, terms.dram_us) + model.meeting_us * terms.meetings +
-         model.cluster_us * terms.clusters;
-}
-
-namespace {
 
 Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
                           const Instance& instance, std::size_t index, const Binary& binary,
@@ -199,7 +159,8 @@ Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const W
   terms.outside_clocks = outside.instructions * warps / kSchedulers;
   terms.outside_bytes = outside.bytes * warps;
   terms.dram_us = workload.bytes / launches / (gpu.memory_bandwidth_gbs * 1e3);
-  terms.meetings = has_workspace(instance) ? 1 : 0;
+  const auto is_used = [](const SizedWorkspace& each) { return each.elements > 0; };
+  terms.meetings = std::ranges::any_of(instance.workspace, is_used) ? 1 : 0;
   terms.clusters = outside.cluster ? 1 : 0;
 
   const double blocks = layout.rounds > 0 ? layout.resident : layout.left_over;
@@ -212,6 +173,15 @@ Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const W
 }
 
 }  // namespace
+
+double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz) {
+  const double clocks = model.loop_scale * terms.loop_clocks + model.outside_scale * terms.outside_clocks +
+                        model.byte_clocks * terms.outside_bytes;
+  const double computing = std::max(clocks, terms.tensor_clocks) / clock_mhz;
+  return model.launch_us + std::max(computing, terms.dram_us) +
+         model.unhidden_share * std::min(computing, terms.dram_us) + model.meeting_us * terms.meetings +
+         model.cluster_us * terms.clusters;
+}
 
 Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
                    const Instance& instance, const Binary& binary,

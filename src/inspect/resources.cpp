@@ -28,23 +28,17 @@ constexpr std::uint32_t kFirstCudaWithAnnotations = 126;  // 12.6
 /// of them.
 constexpr std::ptrdiff_t kMostAnnotations = 0xffff / kAnnotationBytes;
 
-/// With the pragma enable_smem_spilling ptxas marks accesses to shared memory too.
-bool may_be_marked(const SassInstruction& instruction) {
-  using enum SassKind;
-  return instruction.is_one_of({local_load, local_store, shared_load, shared_store});
-}
-
-void add(Spills& spills, const SassInstruction& instruction) {
-  if (instruction.kind == SassKind::local_store) spills.store_bytes += instruction.bytes;
-  if (instruction.kind == SassKind::local_load) spills.load_bytes += instruction.bytes;
-}
-
 /// The marked instructions; none when the marks do not tell all.
 std::optional<std::vector<SassInstruction>> marked(std::string_view info,
                                                    const std::vector<SassInstruction>& code) {
   std::vector<SassInstruction> out;
   std::uint32_t cuda = 0;
-  bool understood = std::count_if(code.begin(), code.end(), may_be_marked) <= kMostAnnotations;
+  // With the pragma enable_smem_spilling ptxas marks accesses to shared memory too.
+  const auto may_be_marked = [](const SassInstruction& instruction) {
+    using enum SassKind;
+    return instruction.is_one_of({local_load, local_store, shared_load, shared_store});
+  };
+  bool understood = std::ranges::count_if(code, may_be_marked) <= kMostAnnotations;
   for_each_attribute(info, [&](const Attribute& attribute) {
     if (attribute.id == kCudaVersion) cuda = read_scalar<std::uint32_t>(attribute.bytes, 0);
     if (attribute.id != kAnnotations) return;
@@ -57,14 +51,6 @@ std::optional<std::vector<SassInstruction>> marked(std::string_view info,
   });
   if (!understood || cuda < kFirstCudaWithAnnotations) return std::nullopt;
   return out;
-}
-
-void add(Spills& spills, const CubinElf& elf, const ElfSection& text) {
-  const std::string_view function = text.name.substr(kTextPrefix.size());
-  const std::vector<SassInstruction> code = decode_sass(text.bytes, elf.architecture());
-  const ElfSection* info = elf.section(".nv.info." + std::string(function));
-  const auto spilling = marked(info == nullptr ? std::string_view() : info->bytes, code);
-  for (const SassInstruction& instruction : spilling.value_or(code)) add(spills, instruction);
 }
 
 constexpr std::uint8_t kMaxThreads = 0x05;
@@ -87,9 +73,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostRegisters = 255;
 
 int to_int(std::uint64_t value, const char* what, std::uint64_t most = kMostBytes) {
-  if (value > most) {
-    throw_bad_cubin(fmt::format("its {} is {}", what, value));
-  }
+  if (value > most) throw_bad_cubin(fmt::format("its {} is {}", what, value));
   return static_cast<int>(value);
 }
 
@@ -119,20 +103,13 @@ Dim3 cluster_of(const Attribute& attribute) {
   return cluster;
 }
 
-void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Resources& out) {
-  const ElfSection* info = elf.section(".nv.info." + kernel);
-  if (info == nullptr) return;
-  for_each_attribute(info->bytes, [&](const Attribute& attribute) {
-    if (attribute.id == kBarrierCount) out.barriers = attribute.small & 0xff;
-    if (attribute.id == kBlocksPerCluster) out.cluster = cluster_of(attribute);
-    if (attribute.id != kMaxThreads || attribute.bytes.size() < 12) return;
-    std::uint64_t threads = 1;
-    for (const std::uint64_t offset : {0, 4, 8}) {
-      const auto extent = read_scalar<std::uint32_t>(attribute.bytes, offset);
-      threads = static_cast<std::uint64_t>(to_int(threads * extent, "launch bound"));
-    }
-    out.max_threads = static_cast<int>(threads);
-  });
+int thread_bound(const Attribute& attribute) {
+  std::uint64_t threads = 1;
+  for (const std::uint64_t offset : {0, 4, 8}) {
+    const auto extent = read_scalar<std::uint32_t>(attribute.bytes, offset);
+    threads = static_cast<std::uint64_t>(to_int(threads * extent, "launch bound"));
+  }
+  return static_cast<int>(threads);
 }
 
 /// Index, ordinal (16 bits) and offset (16 bits), then the size among other bits.
@@ -144,11 +121,15 @@ std::pair<std::uint16_t, int> parameter_of(const Attribute& attribute) {
 }
 
 /// A kernel without parameters has no attribute that says so: with other attributes, none means none.
-void read_parameters(const CubinElf& elf, const std::string& kernel, Resources& out) {
+void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Resources& out) {
   const ElfSection* info = elf.section(".nv.info." + kernel);
   if (info == nullptr) return;
   std::map<std::uint16_t, int> bytes;
   for_each_attribute(info->bytes, [&](const Attribute& attribute) {
+    if (attribute.id == kBarrierCount) out.barriers = attribute.small & 0xff;
+    if (attribute.id == kBlocksPerCluster) out.cluster = cluster_of(attribute);
+    if (attribute.id == kMaxThreads && attribute.bytes.size() >= 12)
+      out.max_threads = thread_bound(attribute);
     if (attribute.id == kParameter || attribute.id == kLargeParameter) bytes.insert(parameter_of(attribute));
   });
   // Ordinals with a gap are not understood.
@@ -162,9 +143,8 @@ void read_parameters(const CubinElf& elf, const std::string& kernel, Resources& 
 void read_code_header(const ElfSection& code, Resources& out) {
   const int in_header = static_cast<int>(code.info >> 24);
   if (out.registers == 0) out.registers = in_header;
-  if (in_header != 0 && in_header != out.registers) {
+  if (in_header != 0 && in_header != out.registers)
     throw_bad_cubin(fmt::format("it says both {} and {} registers", out.registers, in_header));
-  }
   if (out.registers == 0) throw_bad_cubin("it has no register count");
   if (out.barriers == 0) out.barriers = static_cast<int>(code.flags >> 20 & 0x7f);
 }
@@ -197,11 +177,9 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
   // Bank 0 holds the launch geometry and the arguments.
   for (int bank = 1; bank < 6; ++bank) {
     const std::string of_module = fmt::format(".nv.constant{}", bank);
-    for (const std::string& name : {of_module, fmt::format("{}.{}", of_module, kernel)}) {
-      if (const ElfSection* constant = elf.section(name)) {
+    for (const std::string& name : {of_module, fmt::format("{}.{}", of_module, kernel)})
+      if (const ElfSection* constant = elf.section(name))
         out.constant_bytes += to_int(constant->size, "constant bank");
-      }
-    }
   }
 }
 
@@ -222,7 +200,16 @@ std::string missing_kernel(const CubinElf& elf, const std::string& name) {
 
 Spills read_spills(const CubinElf& elf, const std::string& kernel) {
   Spills spills;
-  for (const ElfSection* code : elf.code_of(kernel)) add(spills, elf, *code);
+  for (const ElfSection* text : elf.code_of(kernel)) {
+    const std::string_view function = text->name.substr(kTextPrefix.size());
+    const std::vector<SassInstruction> code = decode_sass(text->bytes, elf.architecture());
+    const ElfSection* info = elf.section(".nv.info." + std::string(function));
+    const auto spilling = marked(info == nullptr ? std::string_view() : info->bytes, code);
+    for (const SassInstruction& instruction : spilling.value_or(code)) {
+      if (instruction.kind == SassKind::local_store) spills.store_bytes += instruction.bytes;
+      if (instruction.kind == SassKind::local_load) spills.load_bytes += instruction.bytes;
+    }
+  }
   return spills;
 }
 
@@ -230,14 +217,14 @@ Resources read_resources(const Binary& binary, std::size_t kernel) {
   const std::string& name = binary.kernel_symbols.at(kernel);
   const CubinElf elf(binary.cubin);
   const ElfSection* code = elf.section(".text." + name);
-  const auto symbol = elf.symbol_index(name);
-  if (code == nullptr || !symbol) throw_bad_cubin(missing_kernel(elf, name));
+  const std::vector<ElfSymbol> symbols = elf.symbols();
+  const auto symbol = std::ranges::find(symbols, name, &ElfSymbol::name);
+  if (code == nullptr || symbol == symbols.end()) throw_bad_cubin(missing_kernel(elf, name));
   Resources out;
   out.code_bytes = to_int(code->size, "code size");
   out.architecture = elf.architecture();
-  read_common_attributes(elf, *symbol, out);
+  read_common_attributes(elf, static_cast<std::uint32_t>(symbol - symbols.begin()), out);
   read_kernel_attributes(elf, name, out);
-  read_parameters(elf, name, out);
   read_code_header(*code, out);
   read_memory(elf, name, out);
   const Spills spills = read_spills(elf, name);

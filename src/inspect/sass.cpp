@@ -105,67 +105,40 @@ SassKind true_kind(const SassInstruction& instruction, int architecture) {
   return kind_of(operation);
 }
 
-double matrix_flops(const SassInstruction& instruction) {
-  constexpr double kFragment = 2 * 16 * 8;  // m16n8, per unit of k
-  const std::uint64_t high = instruction.high;
-  switch (instruction.operation()) {
-    case 0x036:
-      return kFragment * 4;  // half of four m8n8k4
-    case 0x037:
-    case 0x07a:
-      return kFragment * 32;  // 8 bits
-    case 0x03d:
-      return kFragment * 256;  // 1 bit
-    case 0x03f:
-      return 2 * 8 * 8 * 4;  // m8n8k4
-    case 0x07f:
-      return kFragment * 64;  // 4 bits
-    default:
-      break;
+/// Bits of the factors' elements, and how many products each element of an m16n8 result adds up. The first is
+/// half of four m8n8k4; DMMA (0x03f) is one m8n8k4.
+struct Matrix {
+  std::uint32_t operation;
+  int element_bits;
+  double depth;
+};
+constexpr Matrix kMatrices[] = {{0x036, 16, 4}, {0x037, 8, 32},  {0x03d, 1, 256},
+                                {0x03f, 64, 2}, {0x07a, 8, 32},  {0x07f, 4, 64},
+                                {0x1f1, 8, 32}, {0x1f2, 1, 256}, {0x1f3, 8, 32}};
+
+/// What HMMA and HGMMA multiply, bits of the instruction say.
+void set_matrix(SassInstruction& out) {
+  const auto* const known = std::ranges::find(kMatrices, out.operation(), &Matrix::operation);
+  const bool is_known = known != std::end(kMatrices);
+  if (out.kind == SassKind::tensor) {
+    constexpr double kFragment = 2 * 16 * 8;  // m16n8, per unit of k
+    const bool wide = (out.high >> 19 & 1) != 0;
+    const bool k16 = (out.high >> 11 & 1) != 0, k4 = (out.high >> 14 & 1) != 0;
+    out.element_bits = is_known ? known->element_bits : (wide ? 32 : 16);
+    out.flops = kFragment * (is_known ? known->depth : (k16 ? 16 : (k4 ? 4 : 8)));
+    return;
   }
-  const bool k16 = (high >> 11 & 1) != 0, k4 = (high >> 14 & 1) != 0;
-  return kFragment * (k16 ? 16 : (k4 ? 4 : 8));
-}
-
-/// Whether the elements of an HGMMA have 32 bits, that is TF32.
-bool has_wide_elements(const SassInstruction& instruction) { return (instruction.low >> 58 & 1) != 0; }
-
-/// m64nNk16, or k8 of 32-bit, k32 of 8-bit and k256 of 1-bit elements, of which a warp does a quarter. The
-/// code does not tell the shapes of UTC*MMA: 0.
-double group_matrix_flops(const SassInstruction& instruction) {
-  if (instruction.operation() == 0x1ea) return 0;
-  const auto columns = static_cast<double>(8 * ((instruction.low >> 53 & 0x1f) + 1));
-  const double halves = has_wide_elements(instruction) ? 8 : 16;
-  const bool bits = instruction.operation() == 0x1f2;
-  const double depth = instruction.operation() == 0x1f0 ? halves : (bits ? 256 : 32);
-  return 2 * 64 * columns * depth / 4;
-}
-
-int element_bits_of(const SassInstruction& instruction) {
-  if (instruction.kind != SassKind::tensor && instruction.kind != SassKind::tensor_async) return 0;
-  switch (instruction.operation()) {
-    case 0x037:
-    case 0x07a:
-    case 0x1f1:
-    case 0x1f3:
-      return 8;
-    case 0x07f:
-      return 4;
-    case 0x03d:
-    case 0x1f2:
-      return 1;
-    case 0x03f:
-      return 64;
-    case 0x03c:
-      return (instruction.high >> 19 & 1) != 0 ? 32 : 16;
-    case 0x1f0:
-      return has_wide_elements(instruction) ? 32 : 16;
-    default:
-      return 16;
-  }
+  // m64nNk16, or k8 of 32-bit, k32 of 8-bit and k256 of 1-bit elements, of which a warp does a quarter. The
+  // code does not tell the shapes of UTC*MMA: 0.
+  const bool is_blackwell = out.operation() == 0x1ea;
+  const bool wide = !is_blackwell && (out.low >> 58 & 1) != 0;  // TF32
+  const auto columns = static_cast<double>(8 * ((out.low >> 53 & 0x1f) + 1));
+  out.element_bits = is_known ? known->element_bits : (wide ? 32 : 16);
+  out.flops = is_blackwell ? 0 : 2 * 64 * columns * (is_known ? known->depth : (wide ? 8 : 16)) / 4;
 }
 
 double flops_of(const SassInstruction& instruction) {
+  const std::uint32_t operation = instruction.operation();
   switch (instruction.kind) {
     case SassKind::fma:
       return 2 * kLanes;
@@ -174,39 +147,23 @@ double flops_of(const SassInstruction& instruction) {
     case SassKind::add_or_multiply:
       return kLanes;
     case SassKind::half_math:
-      return (instruction.operation() == 0x031 || instruction.operation() == 0x035 ? 4 : 2) * kLanes;
+      return (operation == 0x031 || operation == 0x035 ? 4 : 2) * kLanes;
     case SassKind::double_math:
-      return (instruction.operation() == 0x02b ? 2 : 1) * kLanes;
-    case SassKind::tensor:
-      return matrix_flops(instruction);
-    case SassKind::tensor_async:
-      return group_matrix_flops(instruction);
+      return (operation == 0x02b ? 2 : 1) * kLanes;
     default:
       return 0;
   }
 }
 
 /// Bytes per lane by the size field of loads and stores: 8 and 16 bits signed and unsigned, then 32, 64, 128
-/// bits.
-int access_bytes(std::uint64_t high) {
-  constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
-  return kBytes[high >> 9 & 7];
-}
-
-/// Each lane gets one, two or four words of fragments of as many 8x8 matrices.
-int fragment_bytes(std::uint64_t high) { return 4 << (high >> 8 & 3); }
-
-int bytes_of(const SassInstruction& instruction) {
+/// bits. Each lane gets one, two or four words of fragments of as many 8x8 matrices.
+int bytes_of(const SassInstruction& instruction, int architecture) {
   const bool fragments = instruction.operation() == 0x03b || instruction.operation() == 0x044;
-  return fragments ? fragment_bytes(instruction.high) : access_bytes(instruction.high);
-}
-
-/// 4, 8 or 16 bytes per lane.
-int copy_bytes(std::uint64_t high) { return 4 << (high >> 10 & 3); }
-
-std::int64_t sign_extended(std::uint64_t value, int bits) {
-  const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-  return static_cast<std::int64_t>((value ^ sign) - sign);
+  if (fragments) return 4 << (instruction.high >> 8 & 3);
+  if (instruction.kind == SassKind::async_copy && architecture >= kFirstArchitectureWithCopySize)
+    return 4 << (instruction.high >> 10 & 3);
+  constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
+  return kBytes[instruction.high >> 9 & 7];
 }
 
 /// Bytes from the end of a branch to its target: bits 34 to 81 in words of four bytes.
@@ -217,7 +174,7 @@ std::int64_t branch_distance(std::uint64_t low, std::uint64_t high, int architec
     words = words << 8 | (low >> 16 & 0xff);
     bits += 8;
   }
-  return sign_extended(words, bits) * 4;
+  return (static_cast<std::int64_t>(words << (64 - bits)) >> (64 - bits)) * 4;  // with its sign
 }
 
 SassInstruction decode_one(std::string_view code, std::uint64_t offset, int architecture) {
@@ -228,11 +185,8 @@ SassInstruction decode_one(std::string_view code, std::uint64_t offset, int arch
   out.kind = guard == kGuardNever ? SassKind::nothing : true_kind(out, architecture);
   out.conditional = guard != kGuardAlways;
   out.flops = flops_of(out);
-  out.element_bits = element_bits_of(out);
-  out.bytes = bytes_of(out);
-  if (out.kind == SassKind::async_copy && architecture >= kFirstArchitectureWithCopySize) {
-    out.bytes = copy_bytes(out.high);
-  }
+  if (out.is_one_of({SassKind::tensor, SassKind::tensor_async})) set_matrix(out);
+  out.bytes = bytes_of(out, architecture);
   out.pending = static_cast<int>(out.low >> 38 & 0x3f);
   if (out.kind == SassKind::branch) {
     const auto size = static_cast<std::int64_t>(code.size());
@@ -248,9 +202,8 @@ SassInstruction decode_one(std::string_view code, std::uint64_t offset, int arch
 std::vector<SassInstruction> decode_sass(std::string_view code, int architecture) {
   std::vector<SassInstruction> out;
   out.reserve(code.size() / kInstructionBytes);
-  for (std::uint64_t offset = 0; offset + kInstructionBytes <= code.size(); offset += kInstructionBytes) {
+  for (std::uint64_t offset = 0; offset + kInstructionBytes <= code.size(); offset += kInstructionBytes)
     out.push_back(decode_one(code, offset, architecture));
-  }
   return out;
 }
 

@@ -143,12 +143,10 @@ class Multiprocessor {
     warp.ready = time_ + std::max(1, step.stall);
     const double result = result_of(step);
     if (step.copy) warp.copied = std::max(warp.copied, result);
-    if (Scoreboard* written = warp.scoreboard(step.write_scoreboard)) {
+    if (Scoreboard* written = warp.scoreboard(step.write_scoreboard))
       written->hold(step.commit ? std::max(warp.copied, result) : result);
-    }
-    if (Scoreboard* read = warp.scoreboard(step.read_scoreboard)) {
+    if (Scoreboard* read = warp.scoreboard(step.read_scoreboard))
       read->hold((step.memory_clocks > 0 ? memory_ : time_) + rates_.operand_latency);
-    }
     advance(warp);
     if (step.barrier) arrive(warp);
     plan(scheduler);

@@ -12,11 +12,7 @@
 namespace tiletune {
 namespace {
 
-using Key = std::string_view;
-constexpr std::array kModelKeys{Key{"$schema"}, Key{"calibrated_on"}, Key{"pipeline"}, Key{"launch"}};
-constexpr std::array kSourceKeys{Key{"gpu"},      Key{"date"},     Key{"rows"},
-                                 Key{"problems"}, Key{"held_out"}, Key{"table"}};
-constexpr std::array kNumberKeys{Key{"value"}, Key{"meaning"}};
+constexpr std::array<std::string_view, 2> kNumberKeys{"value", "meaning"};
 
 /// Each is {"value": 30, "meaning": "..."}.
 template <typename Owner>
@@ -45,25 +41,21 @@ std::string StaticModel::identity() const {
   return text;
 }
 
-namespace {
-
-StaticModel read_static_model(const nlohmann::ordered_json& json, const std::filesystem::path& file) {
-  ObjectReader whole({json, {file.string(), ""}}, kModelKeys);
-  ObjectReader source(whole.need("calibrated_on", "the GPU and the date"), kSourceKeys);
-  StaticModel model;
-  model.calibrated_on = read_string(source.need("gpu", "a text"), "a text");
-  model.calibrated_date = read_string(source.need("date", "a text"), "a text");
-  read_numbers(whole.need("pipeline", "numbers of a multiprocessor"), model.pipeline);
-  read_numbers(whole.need("launch", "numbers of a launch"), model);
-  return model;
-}
-
-}  // namespace
-
 StaticModel load_static_model(const std::filesystem::path& file) {
+  static constexpr std::array<std::string_view, 4> kModelKeys{"$schema", "calibrated_on", "pipeline",
+                                                              "launch"};
+  static constexpr std::array<std::string_view, 6> kSourceKeys{"gpu",      "date",     "rows",
+                                                               "problems", "held_out", "table"};
   const nlohmann::ordered_json json = read_json(file);
   try {
-    return read_static_model(json, file);
+    ObjectReader whole({json, {file.string(), ""}}, kModelKeys);
+    ObjectReader source(whole.need("calibrated_on", "the GPU and the date"), kSourceKeys);
+    StaticModel model;
+    model.calibrated_on = read_string(source.need("gpu", "a text"), "a text");
+    model.calibrated_date = read_string(source.need("date", "a text"), "a text");
+    read_numbers(whole.need("pipeline", "numbers of a multiprocessor"), model.pipeline);
+    read_numbers(whole.need("launch", "numbers of a launch"), model);
+    return model;
   } catch (const UserError& error) {
     throw UserError(error.message(), error.where(), "Write the file again with tools/static_model.");
   }

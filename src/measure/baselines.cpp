@@ -14,7 +14,7 @@ namespace tiletune {
 
 namespace {
 
-using Mark = std::pair<std::string_view, BlasType>;
+using Mark = std::pair<std::string_view, ElementType>;
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -25,124 +25,141 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view m
   return text.substr(at + mark.size());
 }
 
-std::optional<BlasType> first_of(std::span<const Mark> marks, std::string_view text) {
-  for (const auto& [mark, type] : marks)
-    if (has(text, mark)) return type;
-  return std::nullopt;
-}
-
-std::optional<BlasType> type_at_start(std::string_view text) {
-  constexpr std::array<Mark, 9> kTypes{{{"f16", BlasType::f16},
-                                        {"bf16", BlasType::bf16},
-                                        {"tf32", BlasType::tf32},
-                                        {"f32", BlasType::f32},
-                                        {"f64", BlasType::f64},
-                                        {"e4m3", BlasType::e4m3},
-                                        {"e5m2", BlasType::e4m3},
-                                        {"i8", BlasType::i8},
-                                        {"s8", BlasType::i8}}};
+std::optional<ElementType> type_at_start(std::string_view text) {
+  constexpr std::array<Mark, 9> kTypes{{{"f16", ElementType::f16},
+                                        {"bf16", ElementType::bf16},
+                                        {"tf32", ElementType::tf32},
+                                        {"f32", ElementType::f32},
+                                        {"f64", ElementType::f64},
+                                        {"e4m3", ElementType::e4m3},
+                                        {"e5m2", ElementType::e4m3},
+                                        {"i8", ElementType::i8},
+                                        {"s8", ElementType::i8}}};
   for (const auto& [mark, type] : kTypes)
     if (text.starts_with(mark)) return type;
   return std::nullopt;
 }
 
 /// sm90_xmma_gemm_f32f32_tf32f32_f32_...: A and B; then what they are multiplied as.
-std::optional<BlasType> type_of_xmma(std::string_view rest) {
+std::optional<ElementType> type_of_xmma(std::string_view rest) {
   const auto stored = type_at_start(rest);
-  if (stored != BlasType::f32) return stored;
+  if (stored != ElementType::f32) return stored;
   const auto multiplied = behind(rest, "_");
-  return multiplied && multiplied->starts_with("tf32") ? BlasType::tf32 : stored;
+  return multiplied && multiplied->starts_with("tf32") ? ElementType::tf32 : stored;
 }
 
 /// nvjet_hsh_..., nvjet_sm100_qqtst_...: the inputs, the sums, the output. All of them use tensor cores.
-std::optional<BlasType> type_of_nvjet(std::string_view rest) {
+std::optional<ElementType> type_of_nvjet(std::string_view rest) {
   if (rest.starts_with("sm")) rest = behind(rest, "_").value_or("");
-  if (rest.starts_with("qq") || rest.starts_with("qr") || rest.starts_with("rq")) return BlasType::e4m3;
-  constexpr std::array<std::pair<char, BlasType>, 4> kLetters{
-      {{'h', BlasType::f16}, {'t', BlasType::bf16}, {'s', BlasType::tf32}, {'d', BlasType::f64}}};
+  if (rest.starts_with("qq") || rest.starts_with("qr") || rest.starts_with("rq")) return ElementType::e4m3;
+  constexpr std::array<std::pair<char, ElementType>, 4> kLetters{
+      {{'h', ElementType::f16}, {'t', ElementType::bf16}, {'s', ElementType::tf32}, {'d', ElementType::f64}}};
   for (const auto& [letter, type] : kLetters)
     if (!rest.empty() && rest.front() == letter) return type;
   return std::nullopt;
 }
 
 /// Names of CUTLASS and of older kernels: types, else the instruction of tensor cores, else the routine.
-std::optional<BlasType> type_of_words(std::string_view name) {
+std::optional<ElementType> type_of_words(std::string_view name) {
   constexpr std::array<Mark, 30> kMarks{{
-      {"e4m3", BlasType::e4m3},     {"e5m2", BlasType::e4m3},      {"bf16", BlasType::bf16},
-      {"bfloat16", BlasType::bf16}, {"tf32", BlasType::tf32},      {"int8", BlasType::i8},
-      {"i16832", BlasType::i8},     {"i8816", BlasType::i8},       {"gemm_s8_s8", BlasType::i8},
-      {"imma", BlasType::i8},       {"fp16", BlasType::f16},       {"6__half", BlasType::f16},
-      {"gemm_f16", BlasType::f16},  {"_f16_s", BlasType::f16},     {"f16_f16", BlasType::f16},
-      {"f16gemm", BlasType::f16},   {"h16816", BlasType::f16},     {"h1688", BlasType::f16},
-      {"h884", BlasType::f16},      {"hgemm", BlasType::f16},      {"s884", BlasType::f16},
-      {"d884", BlasType::f64},      {"d16816", BlasType::f64},     {"dgemm", BlasType::f64},
-      {"gemm_f64", BlasType::f64},  {"s1688gemm", BlasType::tf32}, {"ffma", BlasType::f32},
-      {"sgemm", BlasType::f32},     {"gemm_f32", BlasType::f32},   {"sgemv", BlasType::f32},
+      {"e4m3", ElementType::e4m3},     {"e5m2", ElementType::e4m3},      {"bf16", ElementType::bf16},
+      {"bfloat16", ElementType::bf16}, {"tf32", ElementType::tf32},      {"int8", ElementType::i8},
+      {"i16832", ElementType::i8},     {"i8816", ElementType::i8},       {"gemm_s8_s8", ElementType::i8},
+      {"imma", ElementType::i8},       {"fp16", ElementType::f16},       {"6__half", ElementType::f16},
+      {"gemm_f16", ElementType::f16},  {"_f16_s", ElementType::f16},     {"f16_f16", ElementType::f16},
+      {"f16gemm", ElementType::f16},   {"h16816", ElementType::f16},     {"h1688", ElementType::f16},
+      {"h884", ElementType::f16},      {"hgemm", ElementType::f16},      {"s884", ElementType::f16},
+      {"d884", ElementType::f64},      {"d16816", ElementType::f64},     {"dgemm", ElementType::f64},
+      {"gemm_f64", ElementType::f64},  {"s1688gemm", ElementType::tf32}, {"ffma", ElementType::f32},
+      {"sgemm", ElementType::f32},     {"gemm_f32", ElementType::f32},   {"sgemv", ElementType::f32},
   }};
-  return first_of(kMarks, name);
-}
-
-std::string_view name_of(BlasType type) {
-  constexpr std::array<std::string_view, 9> kNames{"f16",  "bf16", "tf32", "f32", "f64",
-                                                   "e4m3", "e5m2", "i8",   "i32"};
-  return kNames.at(static_cast<std::size_t>(type));
+  for (const auto& [mark, type] : kMarks)
+    if (has(name, mark)) return type;
+  return std::nullopt;
 }
 
 /// As kernels' names tell it.
-BlasType asked_for(const BlasGemm& gemm) {
-  if (gemm.a == BlasType::e5m2) return BlasType::e4m3;
-  return gemm.a == BlasType::f32 && gemm.compute == BlasType::tf32 ? BlasType::tf32 : gemm.a;
+ElementType asked_for(const BlasGemm& gemm) {
+  if (gemm.a == ElementType::e5m2) return ElementType::e4m3;
+  return gemm.a == ElementType::f32 && gemm.compute == ElementType::tf32 ? ElementType::tf32 : gemm.a;
 }
 
-/// What the trials of cuBLASLt's algorithms may take together, by the time of their launches.
+/// What the trials of a library's ways may take together, by the time of their launches.
 constexpr double kTrialsUs = 0.7e6;
 constexpr int kTrialSamples = 3;
 /// A trial with launches longer than this has one sample.
 constexpr double kLongLaunchUs = 20e3;
-/// An algorithm that is slower than the fastest by this factor is given up.
+/// A way that is slower than the fastest by this factor is given up.
 constexpr double kGivenUp = 1.2;
 /// As many as this are timed in full, if they come that close to the fastest.
 constexpr std::size_t kFinalists = 3;
 constexpr double kFinalistsWithin = 1.03;
 
-/// A way to compute the problem's product with a library.
-struct LibraryCandidate {
-  MeasuredBaseline measured;
-  std::function<void(std::size_t copy)> launch;
+/// A way that is tried.
+struct Candidate {
+  LibraryWay way;
+  Measured measured;
   double estimate_us = 0;
+
+  double median_us() const { return measured.timing->median_us; }
 };
+using Candidates = std::vector<Candidate>;
+
+bool is_faster(const Candidate& a, const Candidate& b) { return a.median_us() < b.median_us(); }
 
 class Bench {
  public:
   Bench(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
-      : gpu_(gpu),
-        buffers_(buffers),
-        timer_(timer),
-        verifier_(gpu, buffers, timer),
-        gemm_(blas_gemm(buffers.request(), buffers.addresses())) {}
+      : gpu_(gpu), buffers_(buffers), timer_(timer), verifier_(gpu, buffers, timer) {}
 
   Baselines result;
 
-  void add_cublas(Blas& blas) {
-    if (!Blas::computes(gemm_)) return;
-    LibraryCandidate candidate;
-    candidate.measured.name = "cublas";
-    candidate.measured.library = "cuBLAS " + blas.version();
-    candidate.launch = [&blas, this_gemm = product()](std::size_t copy) { blas.gemm(this_gemm(copy)); };
-    if (const std::string fault = fault_of(candidate); !fault.empty()) return note("cublas: " + fault);
+  void add(std::string_view name, ComputeLibrary& library) {
+    std::vector<LibraryWay> ways;
+    try {
+      ways = library.ways(buffers_);
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      note(fmt::format("{}: {}", name, error.what()));
+    }
+    for (auto first = ways.begin(); first != ways.end();) {
+      const auto last =
+          std::find_if(first, ways.end(), [&](const auto& way) { return way.name != first->name; });
+      Candidates candidates;
+      for (; first != last; ++first) {
+        Candidate& candidate = candidates.emplace_back();
+        candidate.measured.name = first->name;
+        candidate.measured.library = first->library;
+        candidate.way = std::move(*first);
+      }
+      const bool is_only_one = candidates.front().way.library.algorithm.empty();
+      is_only_one ? add_only(std::move(candidates.front())) : add_fastest(std::move(candidates));
+    }
+  }
+
+  void note(const std::string& left_out) {
+    left_out_ += (left_out_.empty() ? "left out as a baseline: " : "; ") + left_out;
+    result.note = both();
+  }
+
+ private:
+  void add_only(Candidate candidate) {
+    if (const std::string fault = fault_of(candidate); !fault.empty())
+      return note(fmt::format("{}: {}", candidate.measured.name, fault));
     candidate.measured.timing = timing(candidate, buffers_.request().policy, {});
     keep(std::move(candidate));
   }
 
-  void add_cublaslt(BlasLt& lt) {
-    std::vector<LibraryCandidate> tried = try_all(candidates(lt));
+  void add_fastest(Candidates candidates) {
+    Candidates tried = try_all(std::move(candidates));
     if (tried.empty()) return;
     std::sort(tried.begin(), tried.end(), is_faster);
-    const double fastest_us = tried.front().measured.timing.median_us;
+    const double fastest_us = tried.front().median_us();
     MeasurePolicy policy = buffers_.request().policy;
     policy.screening = 0;
     for (std::size_t i = 0; i < tried.size(); ++i) {
-      if (i == kFinalists || tried[i].measured.timing.median_us > kFinalistsWithin * fastest_us) {
+      if (i == kFinalists || tried[i].median_us() > kFinalistsWithin * fastest_us) {
         tried.resize(i);
         break;
       }
@@ -151,86 +168,39 @@ class Bench {
     keep(std::move(*std::min_element(tried.begin(), tried.end(), is_faster)));
   }
 
- private:
-  static bool is_faster(const LibraryCandidate& a, const LibraryCandidate& b) {
-    return a.measured.timing.median_us < b.measured.timing.median_us;
-  }
-
-  /// The problem's product on one copy of its buffers.
-  std::function<BlasGemm(std::size_t copy)> product() {
-    return [gemm = gemm_, &buffers = buffers_](std::size_t copy) {
-      BlasGemm on_copy = gemm;
-      const auto& addresses = buffers.addresses(copy);
-      on_copy.a_address = addresses.at("A");
-      on_copy.b_address = addresses.at("B");
-      on_copy.c_address = addresses.at("C");
-      if (has_bias(gemm.epilogue)) on_copy.bias_address = addresses.at("bias");
-      return on_copy;
-    };
-  }
-
-  std::vector<LibraryCandidate> candidates(BlasLt& lt) {
-    std::vector<LibraryCandidate> candidates;
-    const std::vector<LtAlgorithm> algorithms = heuristics(lt);
-    for (const LtAlgorithm& algorithm : algorithms) {
-      LibraryCandidate& candidate = candidates.emplace_back();
-      candidate.measured.name = "cublaslt";
-      candidate.measured.library = "cuBLASLt " + lt.version();
-      candidate.measured.algorithm =
-          fmt::format("heuristic {} of {}: {}", candidates.size(), algorithms.size(), algorithm.text);
-      candidate.launch = [&lt, algorithm, this_gemm = product()](std::size_t copy) {
-        lt.run(this_gemm(copy), algorithm);
-      };
-    }
-    return candidates;
-  }
-
-  std::vector<LtAlgorithm> heuristics(BlasLt& lt) {
-    std::vector<LtAlgorithm> algorithms;
-    try {
-      algorithms = lt.heuristics(gemm_);
-      if (algorithms.empty()) note("cublaslt: its heuristics return no algorithm for this problem");
-    } catch (const CudaError&) {
-      throw;
-    } catch (const GpuError& error) {
-      note(std::string("cublaslt: ") + error.what());
-    }
-    return algorithms;
-  }
-
   /// Returns those that are right and were not given up, crudely timed.
-  std::vector<LibraryCandidate> try_all(std::vector<LibraryCandidate> candidates) {
-    std::vector<LibraryCandidate> tried;
+  Candidates try_all(Candidates candidates) {
+    Candidates tried;
     std::vector<std::string> faults;
     std::optional<double> fastest_us;
     double spent_us = 0;
     std::size_t count = 0;
     for (; count < candidates.size() && spent_us < kTrialsUs; ++count) {
-      LibraryCandidate& candidate = candidates[count];
+      Candidate& candidate = candidates[count];
       if (const std::string fault = fault_of(candidate); !fault.empty()) {
-        faults.push_back(candidate.measured.algorithm + ": " + fault);
+        faults.push_back(candidate.measured.library->algorithm + ": " + fault);
         continue;
       }
       spent_us += candidate.estimate_us;
       // The first launch also loads the kernel.
       if (fastest_us && candidate.estimate_us - kLongLaunchUs > kGivenUp * *fastest_us) continue;
-      const Timing& timing = candidate.measured.timing = trial(candidate, fastest_us);
+      const Timing& timing = candidate.measured.timing.emplace(trial(candidate, fastest_us));
       spent_us += timing.mean_us * static_cast<double>(timing.times_us.size()) * timing.batch;
       fastest_us = std::min(fastest_us.value_or(timing.median_us), timing.median_us);
       tried.push_back(std::move(candidate));
     }
     if (count < candidates.size()) {
-      for (LibraryCandidate& candidate : tried)
-        candidate.measured.algorithm += fmt::format(" ({} tried)", count);
+      for (Candidate& candidate : tried)
+        candidate.measured.library->algorithm += fmt::format(" ({} tried)", count);
     }
     if (!faults.empty()) {
-      note(fmt::format("{} of cublaslt's algorithms{}: {}", faults.size(),
+      note(fmt::format("{} of {}'s algorithms{}: {}", faults.size(), candidates.front().way.name,
                        faults.size() > 1 ? ", the first" : "", faults.front()));
     }
     return tried;
   }
 
-  Timing trial(const LibraryCandidate& candidate, std::optional<double> fastest_us) {
+  Timing trial(const Candidate& candidate, std::optional<double> fastest_us) {
     MeasurePolicy policy = buffers_.request().policy;
     policy.warmup = 1;
     policy.samples = candidate.estimate_us > kLongLaunchUs ? 1 : kTrialSamples;
@@ -238,65 +208,59 @@ class Bench {
     return timing(candidate, policy, fastest_us);
   }
 
-  Subject subject_of(const LibraryCandidate& candidate) const {
-    return {candidate.launch, [&buffers = buffers_] { return buffers.copies(); }, &buffers_};
-  }
-
-  Timing timing(const LibraryCandidate& candidate, const MeasurePolicy& policy,
-                std::optional<double> leader_us) {
-    return summarise(timer_.time(policy, subject_of(candidate), candidate.estimate_us, leader_us).samples);
+  Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
+    return summarise(timer_.time(policy, candidate.way.subject, candidate.estimate_us, leader_us).samples);
   }
 
   /// Launches once. Why the candidate cannot be a baseline; empty when it can.
-  std::string fault_of(LibraryCandidate& candidate) {
+  std::string fault_of(Candidate& candidate) {
+    const LibraryWay& way = candidate.way;
+    const bool is_fp32 =
+        way.product && way.product->a == ElementType::f32 && way.product->compute == ElementType::f32;
     try {
-      const Verifier::Verdict verdict = verifier_.check({[&] { candidate.launch(0); }}, 1, 0);
+      const Verification verdict =
+          verifier_.check({[&] { way.subject.launch(0); }, nullptr, way.on_first_gpu}, 1, 0);
       candidate.estimate_us = verdict.launch_us;
-      if (verdict.accuracy) candidate.measured.relative_error = verdict.accuracy->relative_error;
+      candidate.measured.accuracy = verdict.accuracy;
       if (verdict.finding) {
         buffers_.rebuild();
         const bool errs = verdict.accuracy && verdict.accuracy->error_bound &&
                           verdict.accuracy->relative_error > *verdict.accuracy->error_bound;
-        return verdict.finding->reason + (errs && is_fp32() ? "; TF32 is suspected" : "");
+        return verdict.finding->reason + (errs && is_fp32 ? "; TF32 is suspected" : "");
       }
     } catch (const CudaError&) {
       throw;
     } catch (const GpuError& error) {
       return error.what();
     }
-    const std::vector<std::string> kernels = kernels_of(candidate);
-    candidate.measured.kernel = join(kernels, " + ");
+    if (!way.product) return "";
+    const std::vector<std::string> kernels = kernels_of(way.subject);
+    candidate.measured.library->kernels = join(kernels, " + ");
     for (const std::string& kernel : kernels) {
       const std::string_view mark = tensor_core_mark(kernel);
-      if (is_fp32() && !mark.empty())
+      if (is_fp32 && !mark.empty())
         return fmt::format("its kernel {} does not multiply in FP32 ('{}')", kernel, mark);
     }
-    candidate.measured.warning = type_fault(gemm_, kernels);
+    candidate.measured.warning = type_fault(*way.product, kernels);
     return "";
   }
 
-  bool is_fp32() const { return gemm_.a == BlasType::f32 && gemm_.compute == BlasType::f32; }
-
   /// None where the launch cannot be recorded.
-  std::vector<std::string> kernels_of(const LibraryCandidate& candidate) {
+  std::vector<std::string> kernels_of(const Subject& subject) {
     try {
-      return Graph(gpu_, [&] { candidate.launch(0); }).kernel_names();
+      return Graph(gpu_, [&] { subject.launch(0); }).kernel_names();
     } catch (const GpuError&) {
       return {};
     }
   }
 
-  void keep(LibraryCandidate candidate) {
+  void keep(Candidate candidate) {
     if (!candidate.measured.warning.empty())
       remark(fmt::format("{}: {}", candidate.measured.name, candidate.measured.warning));
-    result.runnable.push_back({candidate.measured.name, subject_of(candidate)});
+    result.runnable.push_back({candidate.measured.name, std::move(candidate.way.subject)});
     result.measured.push_back(std::move(candidate.measured));
   }
 
-  void note(const std::string& left_out) {
-    left_out_ += (left_out_.empty() ? "left out as a baseline: " : "; ") + left_out;
-    result.note = both();
-  }
   /// On a baseline that stays.
   void remark(const std::string& remark) {
     remarks_ += (remarks_.empty() ? "" : "\n") + remark;
@@ -310,13 +274,12 @@ class Bench {
   ProblemBuffers& buffers_;
   Timer& timer_;
   Verifier verifier_;
-  BlasGemm gemm_;
   std::string left_out_, remarks_;
 };
 
 }  // namespace
 
-std::optional<BlasType> multiplied_type(std::string_view kernel) {
+std::optional<ElementType> multiplied_type(std::string_view kernel) {
   if (has(kernel, "splitKreduce") || has(kernel, "scal_kernel")) return std::nullopt;
   if (const auto rest = behind(kernel, "xmma_gemm_")) return type_of_xmma(*rest);
   if (const auto rest = behind(kernel, "nvjet_")) return type_of_nvjet(*rest);
@@ -324,22 +287,24 @@ std::optional<BlasType> multiplied_type(std::string_view kernel) {
 }
 
 std::string type_fault(const BlasGemm& gemm, std::span<const std::string> kernels) {
-  const BlasType asked = asked_for(gemm);
+  const ElementType asked = asked_for(gemm);
   std::string fault;
   for (const std::string& kernel : kernels) {
     const auto found = multiplied_type(kernel);
     if (found == asked) return "";
     if (found && fault.empty())
-      fault = fmt::format("its kernel {} multiplies {}, and {} was asked for", kernel, name_of(*found),
-                          name_of(asked));
+      fault =
+          fmt::format("its kernel {} multiplies {}, and {} was asked for", kernel, name(*found), name(asked));
   }
   return fault;
 }
 
-Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, Blas& blas, BlasLt* lt) {
+Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Libraries& libraries) {
   Bench bench(gpu, buffers, timer);
-  bench.add_cublas(blas);
-  if (lt != nullptr) bench.add_cublaslt(*lt);
+  for (const auto& [known, library, why_not] : libraries.opened()) {
+    if (!known->is_baseline_of(buffers.request())) continue;
+    library ? bench.add(known->name, *library) : bench.note(fmt::format("{}: {}", known->name, why_not));
+  }
   return std::move(bench.result);
 }
 

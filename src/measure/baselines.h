@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/cublas.h"
-#include "gpu/cublaslt.h"
+#include "measure/libraries.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
@@ -19,7 +19,7 @@ namespace tiletune {
 /// The type of the numbers that a kernel of cuBLAS or cuBLASLt multiplies, as its name tells: tf32 of FP32
 /// numbers that tensor cores round, e4m3 of 8-bit floating-point numbers of either kind. None of a name that
 /// does not tell, and of kernels that only add up what others have left.
-std::optional<BlasType> multiplied_type(std::string_view kernel);
+std::optional<ElementType> multiplied_type(std::string_view kernel);
 
 /// Why none of a product's kernels multiplies numbers of the type that was asked for; empty where one does,
 /// and where no name tells.
@@ -32,24 +32,19 @@ struct RunnableBaseline {
 };
 
 struct Baselines {
-  std::vector<MeasuredBaseline> measured;
+  std::vector<Measured> measured;
   std::vector<RunnableBaseline> runnable;  ///< the measured ones; they refer to the buffers and the libraries
   std::string note;  ///< what was left out and why, and what is odd about the others; or empty
 };
 
-/// Verifies and times cuBLAS as it comes and, when `lt` is there, the fastest of cuBLASLt's heuristics, on
-/// the problem's buffers. What fails, errs too much or does not multiply in FP32 where the problem does is
-/// left out; a kernel whose name tells of another type than was asked for has a warning. Takes about two
-/// seconds of the GPU at most. Throws CudaError.
-Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, Blas& blas, BlasLt* lt);
+/// Verifies and times what the libraries have for the problem, on its buffers: of several ways the fastest.
+/// What fails, errs too much or does not multiply in FP32 where the problem does is left out; a kernel whose
+/// name tells of another type than was asked for has a warning. Takes about two seconds of the GPU at most.
+/// Throws CudaError.
+Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Libraries& libraries);
 
 /// The part of a library kernel's name that tells of tensor cores, which multiply no FP32 numbers: "tf32",
 /// "s1688" and the like. Empty when there is none.
 std::string_view tensor_core_mark(std::string_view kernel);
-
-/// Verifies and times the product of a problem of several GPUs by cuBLAS, before or after what NCCL does, on
-/// the problem's slices; where NCCL does nothing also by cuBLAS on the first GPU alone. What fails or errs
-/// too much is left out, with a note. Throws CudaError.
-Baselines measure_group_baselines(ProblemBuffers& buffers, Gpu& gpu, Timer& timer);
 
 }  // namespace tiletune

@@ -1,5 +1,3 @@
-#include "measure/calibration.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "base/statistics.h"
 #include "measure/device_kernels.h"
+#include "measure/instruments.h"
 
 namespace tiletune {
 
@@ -48,7 +47,9 @@ class Ceilings {
   double ffma_tflops() {
     const Kernel shorter(cubin_, "multiply_add_256");
     const Kernel longer(cubin_, "multiply_add_512");
-    warm_up(shorter);
+    // An idle GPU takes some milliseconds to reach its clock.
+    constexpr unsigned kAboutTwentyMs = 20000;
+    multiply_add(shorter, {kLargestBlock, 1}, kAboutTwentyMs);
     double best = 0;
     for (const Crowd crowd : kCrowds) {
       best = std::max({best, multiply_add_rate(shorter, 256, crowd), multiply_add_rate(longer, 512, crowd)});
@@ -82,8 +83,16 @@ class Ceilings {
     const Kernel kernel(cubin_, "copy");
     std::vector<std::size_t> grids{tiles};
     for (const std::size_t blocks : {8, 16, 32}) grids.push_back(std::min(blocks * multiprocessors(), tiles));
+    constexpr int kCopies = 4;
+    const std::uint64_t quads = from.bytes() / kQuadBytes;
     double best = 0;
-    for (const std::size_t grid : grids) best = std::max(best, copy_rate(kernel, from, to, grid));
+    for (const std::size_t grid : grids) {
+      const double spent_s = seconds([&] {
+        for (int i = 0; i < kCopies; ++i)
+          launch(kernel, static_cast<unsigned>(grid), 256, from.address(), to.address(), quads);
+      });
+      best = std::max(best, 2.0 * kCopies * static_cast<double>(from.bytes()) / spent_s);
+    }
     return best / kGiga;
   }
 
@@ -106,8 +115,19 @@ class Ceilings {
 
   double shared_gbs() {
     const Kernel kernel(cubin_, "read_shared");
+    constexpr unsigned kBytesPerTurn = 8 * 16;           // of one thread
+    constexpr unsigned kBytesInAMillisecond = 1U << 28;  // of a multiprocessor
+    constexpr unsigned kFlip = 32;
     double best = 0;
-    for (const Crowd crowd : kCrowds) best = std::max(best, shared_rate(kernel, crowd));
+    for (const Crowd crowd : kCrowds) {
+      const unsigned threads = crowd.threads * crowd.blocks;
+      const unsigned turns = kBytesInAMillisecond / (threads * kBytesPerTurn);
+      const double spent_s = seconds([&] {
+        launch(kernel, crowd.blocks * multiprocessors(), crowd.threads, out_.address(), turns, kFlip);
+      });
+      best =
+          std::max(best, static_cast<double>(kBytesPerTurn) * turns * threads * multiprocessors() / spent_s);
+    }
     return best / kGiga;
   }
 
@@ -131,11 +151,8 @@ class Ceilings {
 
   template <typename... Arguments>
   void launch(const Kernel& kernel, unsigned grid, unsigned block, Arguments... arguments) {
-    LaunchShape shape;
-    shape.grid_x = grid;
-    shape.block_x = block;
     const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-    gpu_.launch(kernel, shape, addresses);
+    gpu_.launch(kernel, {{grid}, {block}}, addresses);
   }
 
   /// Median of the seconds that `work` takes, after a first time that does not count.
@@ -159,12 +176,6 @@ class Ceilings {
            turns);
   }
 
-  /// An idle GPU takes some milliseconds to reach its clock.
-  void warm_up(const Kernel& kernel) {
-    constexpr unsigned kAboutTwentyMs = 20000;
-    multiply_add(kernel, {kLargestBlock, 1}, kAboutTwentyMs);
-  }
-
   /// `steps`: multiply-adds of a thread in one turn.
   double multiply_add_rate(const Kernel& kernel, unsigned steps, Crowd crowd) {
     constexpr unsigned kStepsInAMillisecond = 1U << 28;  // of a multiprocessor with 128 lanes
@@ -172,28 +183,6 @@ class Ceilings {
     const unsigned turns = kStepsInAMillisecond / (threads * steps);
     const double operations = 2.0 * steps * turns * threads * multiprocessors();
     return operations / seconds([&] { multiply_add(kernel, crowd, turns); });
-  }
-
-  double copy_rate(const Kernel& kernel, const DeviceBuffer& from, const DeviceBuffer& to, std::size_t grid) {
-    constexpr int kCopies = 4;
-    const std::uint64_t quads = from.bytes() / 16;
-    const double bytes = 2.0 * kCopies * static_cast<double>(from.bytes());
-    return bytes / seconds([&] {
-             for (int i = 0; i < kCopies; ++i)
-               launch(kernel, static_cast<unsigned>(grid), 256, from.address(), to.address(), quads);
-           });
-  }
-
-  double shared_rate(const Kernel& kernel, Crowd crowd) {
-    constexpr unsigned kBytesPerTurn = 8 * 16;           // of one thread
-    constexpr unsigned kBytesInAMillisecond = 1U << 28;  // of a multiprocessor
-    constexpr unsigned kFlip = 32;
-    const unsigned threads = crowd.threads * crowd.blocks;
-    const unsigned turns = kBytesInAMillisecond / (threads * kBytesPerTurn);
-    const double bytes = static_cast<double>(kBytesPerTurn) * turns * threads * multiprocessors();
-    return bytes / seconds([&] {
-             launch(kernel, crowd.blocks * multiprocessors(), crowd.threads, out_.address(), turns, kFlip);
-           });
   }
 
   Gpu& gpu_;

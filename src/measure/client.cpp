@@ -201,7 +201,12 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
 
 GpuEvent GpuClient::take_answer(const nlohmann::ordered_json& message, bool failed) {
   if (state_ == State::preparing && failed) return PrepareFailed{reason_in(message)};
-  if (state_ == State::preparing) return take_prepared(message);
+  if (state_ == State::preparing) {
+    auto prepared = from_json<Prepared>(message);
+    prepared_ = true;
+    problem_->calibrate = problem_->calibrate && !prepared.calibration;
+    return prepared;
+  }
   if (state_ == State::running) {
     FinalsMeasured finals = checked_finals(message);
     losses_in_a_row_ = 0;
@@ -213,13 +218,6 @@ GpuEvent GpuClient::take_answer(const nlohmann::ordered_json& message, bool fail
   judge(measured, tolerance_factor_);
   losses_in_a_row_ = 0;
   return measured;
-}
-
-Prepared GpuClient::take_prepared(const nlohmann::ordered_json& message) {
-  auto prepared = from_json<Prepared>(message);
-  prepared_ = true;
-  problem_->calibrate = problem_->calibrate && !prepared.calibration;
-  return prepared;
 }
 
 /// It may say whose turn it is.
@@ -237,7 +235,7 @@ std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_jso
 FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
   auto finals = from_json<FinalsMeasured>(message);
   std::set<std::uint64_t> seen;
-  for (FinalTime& time : finals.times) {
+  for (Measured& time : finals.times) {
     if (time.ticket == 0) continue;
     const auto finalist = finalists_.find(time.ticket);
     if (finalist == finalists_.end() || !seen.insert(time.ticket).second)
@@ -248,8 +246,7 @@ FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) 
 }
 
 /// The worker's verdict stands only with its figures.
-template <typename Result>
-void GpuClient::judge(Result& result, double tolerance_factor) const {
+void GpuClient::judge(Measured& result, double tolerance_factor) const {
   if (result.outcome != Outcome::ok || !result.accuracy) return;
   result.reason = contradiction(*result.accuracy, *problem_, tolerance_factor);
   if (!result.reason.empty()) result.outcome = Outcome::wrong_result;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -100,11 +101,9 @@ class GpuClient {
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
   GpuEvent take_answer(const nlohmann::ordered_json& message, bool failed);
-  Prepared take_prepared(const nlohmann::ordered_json& message);
   std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
-  template <typename Result>
-  void judge(Result& result, double tolerance_factor) const;
+  void judge(Measured& result, double tolerance_factor) const;
   WorkerLost lose(Outcome outcome, const std::string& reason, bool without_fault = false);
   WorkerLost lose_gone_worker(const std::string& how);
   std::string end_of_worker();
@@ -125,5 +124,17 @@ class GpuClient {
   int losses_in_a_row_ = 0;
   std::string why_;
 };
+
+/// Files and folders that a confined GPU worker needs besides the system's.
+struct WorkerReach {
+  std::set<std::filesystem::path> readable;
+  std::set<std::filesystem::path> writable;
+};
+
+/// The body of the hidden `gpu-worker` subcommand: holds one GPU, or several that compute problems together,
+/// prepares problems and measures configurations as the parent asks over the channel. It announces the first
+/// of several; where others are not there, it can do no more than that. With `must_be_confined` it ends where
+/// the system cannot confine it; what lies in `reach` stays within its reach. Returns the exit code.
+int run_gpu_worker(const std::vector<int>& devices, bool must_be_confined, const WorkerReach& reach);
 
 }  // namespace tiletune

@@ -16,50 +16,11 @@ namespace tiletune {
 
 namespace {
 
-/// As typed_kernels.cu calls it.
-const char* device_type(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return "Half";
-    case ElementType::bf16:
-      return "BFloat16";
-    case ElementType::tf32:
-      return "TF32";
-    case ElementType::f32:
-      return "float";
-    case ElementType::f64:
-      return "double";
-    case ElementType::e4m3:
-      return "E4M3";
-    case ElementType::e5m2:
-      return "E5M2";
-    case ElementType::i8:
-      return "i8";
-    case ElementType::u8:
-      return "u8";
-    case ElementType::i16:
-      return "i16";
-    case ElementType::u16:
-      return "u16";
-    case ElementType::i32:
-      return "int";
-    case ElementType::u32:
-      return "u32";
-    case ElementType::i64:
-      return "i64";
-    case ElementType::u64:
-      return "u64";
-    case ElementType::boolean:
-      break;
-  }
-  return "Bool";
-}
-
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocks = 4096;
 constexpr std::uint64_t kMostComparingBlocks = 1024;
 
-// These layouts must be those of typed_kernels.cu and device_kernels.cu.
+// The layout must be that of typed_kernels.cu.
 struct Comparison {
   double squared_error;
   double squared_reference;
@@ -68,11 +29,7 @@ struct Comparison {
   std::uint64_t not_a_number;
   std::uint64_t first_not_a_number;
   std::uint64_t off;
-};
-struct GuardCheck {
-  std::uint64_t changed;
-  std::uint64_t first;
-  std::uint64_t last;
+  std::uint64_t untouched;
 };
 
 /// A thread per element, as far as `most` thread blocks go.
@@ -106,7 +63,12 @@ CompileRequest compile_request_of(const OwnSource& source, int compute_major, in
   request.source.name = source.file;
   request.source.text = source.text;
   request.options = {"--std=c++17", "--gpu-architecture=" + architecture_for(compute_major, compute_minor)};
-  if (type) request.options.push_back(std::string("-DELEMENT=") + device_type(*type));
+  // What is neither true nor false has to stay apart from both.
+  if (type) {
+    const std::string_view element = *type == ElementType::boolean ? "Bool" : name(*type);
+    request.options.push_back(fmt::format("-DELEMENT={}", element));
+    request.options.push_back(fmt::format("-DREFERENCE={}", is_floating(*type) ? "double" : element));
+  }
   request.kernel_expressions = {source.kernel};
   return request;
 }
@@ -151,11 +113,7 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol, ElementType type)
 
 void DeviceKernels::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
                            std::span<void* const> arguments, unsigned copies) {
-  LaunchShape shape;
-  shape.block_x = threads;
-  shape.grid_x = blocks;
-  shape.grid_y = copies;
-  gpu_.launch(kernel, shape, arguments);
+  gpu_.launch(kernel, {{blocks, copies}, {threads}}, arguments);
 }
 
 template <typename... Arguments>
@@ -262,13 +220,12 @@ GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count,
 }
 
 GuardResult DeviceKernels::check_bands(const Bands& bands, std::uint8_t pattern) {
-  const GuardCheck clean{0, std::numeric_limits<std::uint64_t>::max(), 0};
-  gpu_.copy_to_device(result_.address(), &clean, sizeof clean);
+  GuardResult result{0, std::numeric_limits<std::uint64_t>::max()};
+  gpu_.copy_to_device(result_.address(), &result, sizeof result);
   run(kernel("check_bands"), bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes,
       pattern, result_.address());
-  GuardCheck raw{};
-  gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
-  return {raw.changed, raw.first, raw.last};
+  gpu_.copy_to_host(&result, result_.address(), sizeof result);
+  return result;
 }
 
 void DeviceKernels::fill_bands(const Bands& bands, std::uint8_t pattern) {

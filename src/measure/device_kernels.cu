@@ -66,25 +66,21 @@ extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
 struct GuardCheck {
   u64 changed;  // bytes
   u64 first;    // offset; starts at its maximum
-  u64 last;     // offset + 1
 };
 
 extern "C" __global__ void check_bands(const u8* bytes, u64 bands, u64 pitch, u64 count, u8 pattern,
                                        GuardCheck* result) {
   u64 changed = 0;
   u64 first = ~0ull;
-  u64 last = 0;
   for (u64 i = first_index(); i < bands * count; i += index_stride()) {
     const u64 at = i / count * pitch + i % count;
     if (bytes[at] == pattern) continue;
     ++changed;
     first = min(first, at);
-    last = at + 1;
   }
   if (changed == 0) return;
   atomicAdd(&result->changed, changed);
   atomicMin(&result->first, first);
-  atomicMax(&result->last, last);
 }
 
 extern "C" __global__ void fill_bands(u8* bytes, u64 bands, u64 pitch, u64 count, u8 pattern) {

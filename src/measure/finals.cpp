@@ -9,7 +9,6 @@
 #include <optional>
 #include <random>
 
-#include "measure/finals_steps.h"
 #include "measure/guards.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
@@ -25,7 +24,7 @@ constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
 /// One of those who run: a finalist, the twin or a baseline.
 struct Runner {
-  FinalTime result;
+  Measured result;
   std::unique_ptr<LoadedKernel> kernel;  ///< none of a library
   Subject subject;
   double tolerance_factor = 1;
@@ -81,7 +80,7 @@ class Finals {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
       guarded(*runner, [&] {
-        runner->result.sustained = sustained(nvml, *runner);
+        runner->result.figures.merge(sustained(nvml, *runner));
         judge_alone(*runner, "in the sustained run");
       });
     }
@@ -102,7 +101,7 @@ class Finals {
     for (Runner* runner : timed) {
       guarded(*runner, [&] {
         try {
-          runner->result.with_copies_us = copies->time_us(runner->subject);
+          runner->result.figures["with_copies_us"] = copies->time_us(runner->subject);
         } catch (const CudaError& error) {
           if (!error.launch_refused()) throw;
           runner->result.warning = why_without_copies(error);
@@ -114,10 +113,10 @@ class Finals {
     }
   }
 
-  std::vector<FinalTime> results() {
-    std::vector<FinalTime> results;
+  std::vector<Measured> results() {
+    std::vector<Measured> results;
     for (std::size_t i = 0; i < runners_.size(); ++i) {
-      FinalTime& result = runners_[i].result;
+      Measured& result = runners_[i].result;
       Samples& samples = finalists_[i].samples;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
@@ -183,8 +182,8 @@ class Finals {
 
   void verify(Runner& runner, int variant) {
     if (!policy_.verify || !runner.kernel) return launch_and_wait(runner);
-    const auto verdict = verifier_.check({[&] { runner.launch(); }, &runner.kernel->own_workspace()},
-                                         runner.tolerance_factor, variant);
+    const auto verdict =
+        verifier_.check({[&] { runner.launch(); }, runner.kernel.get()}, runner.tolerance_factor, variant);
     if (!verdict.finding) {
       runner.result.accuracy = verdict.accuracy;
       return;
@@ -201,7 +200,12 @@ class Finals {
   /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
   void judge_launches() {
     buffers_.settle_checks();
-    if (policy_.verify && is_damaged()) {
+    const auto damages = [](const Runner& runner) {
+      return runner.kernel && runner.runs() && runner.kernel->check_own_surroundings();
+    };
+    const bool is_damaged = policy_.verify && (buffers_.check_surroundings() ||
+                                               std::any_of(runners_.begin(), runners_.end(), damages));
+    if (is_damaged) {
       for (Runner& runner : runners_) {
         if (runner.kernel) runner.kernel->drop_checks();
       }
@@ -230,7 +234,7 @@ class Finals {
   void rebuild() {
     buffers_.rebuild();
     for (Runner& runner : runners_) {
-      if (runner.kernel) runner.kernel->own_workspace().reset();
+      if (runner.kernel) runner.kernel->reset();
     }
     rebind();
   }
@@ -240,13 +244,6 @@ class Finals {
     for (Runner& runner : runners_) {
       if (runner.kernel) attempt(runner, [&] { runner.kernel->rebind(); });
     }
-  }
-
-  bool is_damaged() {
-    return buffers_.check_surroundings() ||
-           std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) {
-             return runner.kernel && runner.runs() && runner.kernel->own_workspace().check_surroundings();
-           });
   }
 
   void estimate() {
@@ -342,16 +339,16 @@ class Finals {
   }
 
   /// Short kernels in batches: launched one by one they would wait for the host.
-  Sustained sustained(const Nvml& nvml, const Runner& runner) {
+  Figures sustained(const Nvml& nvml, const Runner& runner) {
     const auto heartbeat = [&] { turn_(runner.result.ticket); };
     const double seconds = policy_.finals.sustained_s;
     if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, heartbeat);
     const Batch batch = timer_.record_back_to_back(runner.subject);
     const Subject batches{[&](std::size_t) { batch.graph->launch(); }};
-    Sustained sustained =
+    Figures figures =
         run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, heartbeat);
-    sustained.launch_us /= Timer::kBatch;
-    return sustained;
+    *figures["sustained_us"] /= Timer::kBatch;
+    return figures;
   }
 
   /// The best finalists, and the baselines.

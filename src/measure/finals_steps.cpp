@@ -1,5 +1,3 @@
-#include "measure/finals_steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/system.h"
 #include "base/text.h"
 #include "gpu/stream.h"
+#include "measure/finals.h"
 
 namespace tiletune {
 
@@ -57,13 +56,14 @@ class SustainedRun {
     queue(marks_[0]);
     while (seconds_since(started) < seconds) {
       queue(marks_[1]);
-      wait(marks_[0]);
+      gpu_.wait(*marks_[0]);
       std::swap(marks_[0], marks_[1]);
       launches += launches_;
-      read_meters();
+      if (const auto mhz = nvml_.sm_clock_mhz()) clocks_mhz_.push_back(*mhz);
+      if (const auto watts = nvml_.power_w()) powers_w_.push_back(*watts);
       heartbeat_();
     }
-    wait(marks_[0]);
+    gpu_.wait(*marks_[0]);
     launches += launches_;
     const double spent_s = seconds_since(started);
     const std::optional<double> energy_after_j = nvml_.energy_j();
@@ -80,13 +80,6 @@ class SustainedRun {
   void queue(const std::unique_ptr<Event>& mark) {
     for (int i = 0; i < launches_; ++i) subject_.launch(0);
     gpu_.record(*mark);
-  }
-
-  void wait(const std::unique_ptr<Event>& mark) { gpu_.wait(*mark); }
-
-  void read_meters() {
-    if (const auto mhz = nvml_.sm_clock_mhz()) clocks_mhz_.push_back(*mhz);
-    if (const auto watts = nvml_.power_w()) powers_w_.push_back(*watts);
   }
 
   static std::optional<double> median_of(const std::vector<double>& values) {
@@ -106,23 +99,6 @@ class SustainedRun {
 };
 
 constexpr int kRepetitions = 5;
-
-/// What the host must have. An inout buffer has two: what it holds before a launch, and after it.
-std::uint64_t needed_bytes(const Workload& workload) {
-  std::uint64_t needed = 0;
-  for (const Workload::SizedBuffer& buffer : workload.buffers)
-    needed += static_cast<std::uint64_t>(buffer.bytes()) * (buffer.role == BufferRole::inout ? 2 : 1);
-  return needed;
-}
-
-/// The system would rather end processes than refuse memory that it does not have.
-void check_available(const Workload& workload) {
-  const std::uint64_t needed = needed_bytes(workload);
-  const auto available = available_memory_bytes();
-  if (!available || needed <= *available) return;
-  throw GpuError(fmt::format("inputs and outputs {} > {} of host memory that are available",
-                             human_bytes(needed), human_bytes(*available)));
-}
 
 }  // namespace
 
@@ -157,21 +133,28 @@ int rounds_for(double round_us, int most, double longest_us) {
   return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
 }
 
-Sustained run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-                        double seconds, const std::function<void()>& heartbeat) {
+Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
+                      const std::function<void()>& heartbeat) {
   SustainedRun run(gpu, nvml, subject, estimate_us, heartbeat);
   run.run_for(seconds / 2);
-  Sustained sustained;
-  sustained.launch_us = run.run_for(seconds / 2);
-  sustained.sm_clock_mhz = run.clock_mhz();
-  sustained.power_w = run.power_w();
-  return sustained;
+  const double launch_us = run.run_for(seconds / 2);
+  return {{"sustained_us", launch_us},
+          {"sustained_clock_mhz", run.clock_mhz()},
+          {"sustained_power_w", run.power_w()}};
 }
 
 HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
     : gpu_(gpu), buffers_(buffers), timer_(timer) {
   const Workload& workload = buffers.request().workload;
-  check_available(workload);
+  // An inout buffer has two: what it holds before a launch, and after it.
+  std::uint64_t needed = 0;
+  for (const Workload::SizedBuffer& buffer : workload.buffers)
+    needed += static_cast<std::uint64_t>(buffer.bytes()) * (buffer.role == BufferRole::inout ? 2 : 1);
+  // The system would rather end processes than refuse memory that it does not have.
+  const auto available = available_memory_bytes();
+  if (available && needed > *available)
+    throw GpuError(fmt::format("inputs and outputs {} > {} of host memory that are available",
+                               human_bytes(needed), human_bytes(*available)));
   for (const Workload::SizedBuffer& buffer : workload.buffers) {
     const auto allocated = [&] {
       timer_.heartbeat();

@@ -13,14 +13,7 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::size_t kKept = kLongestSeries;
 constexpr auto kBetweenQuestions = std::chrono::microseconds(20);
-
-void check_models(const Gpu& first, const Gpu& other) {
-  if (first.facts().name == other.facts().name) return;
-  throw GpuError(fmt::format("GPUs {} and {} are of different models, {} and {}", first.facts().index,
-                             other.facts().index, first.facts().name, other.facts().name));
-}
 
 }  // namespace
 
@@ -30,7 +23,10 @@ GpuGroup::GpuGroup(Gpu& first, const std::vector<int>& others) : gpus_{&first} {
     const OnGpu then_the_first(first);
     others_.push_back(std::make_unique<Gpu>(index));
     gpus_.push_back(others_.back().get());
-    check_models(first, *gpus_.back());
+    const DeviceFacts& other = gpus_.back()->facts();
+    if (first.facts().name != other.name)
+      throw GpuError(fmt::format("GPUs {} and {} are of different models, {} and {}", first.facts().index,
+                                 other.index, first.facts().name, other.name));
   }
   for (std::size_t i = 0; i < size(); ++i) {
     for (std::size_t j = i + 1; j < size(); ++j) enable_peer_access(gpu(i), gpu(j));
@@ -103,10 +99,8 @@ GroupLaunches::GroupLaunches(GpuGroup& group) : group_(group) {
   group_.on_each([&](std::size_t) { events_.push_back(std::make_unique<Events>()); });
 }
 
-GroupLaunches::Events::Events() : begins(kKept), ends(kKept) {}
-
 void GroupLaunches::launch(const std::function<void()>& queue) {
-  const std::size_t place = launches_++ % kKept;
+  const std::size_t place = launches_++ % kLongestSeries;
   group_.fork();
   group_.on_each([&](std::size_t number) { record(events_[number]->begins[place], group_.stream(number)); });
   queue();
@@ -115,12 +109,13 @@ void GroupLaunches::launch(const std::function<void()>& queue) {
 }
 
 std::vector<std::vector<double>> GroupLaunches::times_us(int count) {
-  const std::size_t wanted = std::min({static_cast<std::size_t>(count), launches_, kKept});
+  const std::size_t wanted =
+      std::min<std::size_t>({static_cast<std::size_t>(count), launches_, kLongestSeries});
   std::vector<std::vector<double>> times(wanted);
   group_.on_each([&](std::size_t number) {
     const Events& events = *events_[number];
     for (std::size_t i = 0; i < wanted; ++i) {
-      const std::size_t place = (launches_ - wanted + i) % kKept;
+      const std::size_t place = (launches_ - wanted + i) % kLongestSeries;
       times[i].push_back(group_.gpu(number).elapsed_us(events.begins[place], events.ends[place]));
     }
   });
@@ -129,42 +124,34 @@ std::vector<std::vector<double>> GroupLaunches::times_us(int count) {
 
 /// A worker that is confined makes no connections: those that collective operations need are made by a first
 /// one of each kind.
-void GroupLibraries::open_nccl(GpuGroup& group) {
-  if (nccl || !why_no_nccl.empty()) return;
+void GpuGroup::open_nccl() {
+  if (nccl_ || !why_no_nccl_.empty()) return;
   constexpr std::size_t kElements = std::size_t{1} << 18;
   std::vector<int> indices;
-  group.on_each([&](std::size_t number) { indices.push_back(group.gpu(number).facts().index); });
+  for (const Gpu* gpu : gpus_) indices.push_back(gpu->facts().index);
   try {
     auto opened = std::make_unique<Nccl>(indices);
     std::vector<DeviceBuffer> memory;
     std::vector<NcclPart> gathered;
     std::vector<NcclPart> scattered;
-    group.on_each([&](std::size_t number) {
+    on_each([&](std::size_t number) {
       const std::size_t part = kElements * sizeof(float);
-      const DeviceAddress one = memory.emplace_back((1 + group.size()) * part).address();
-      gathered.push_back({one, one + part, group.stream(number)});
-      scattered.push_back({one + part, one, group.stream(number)});
+      const DeviceAddress one = memory.emplace_back((1 + size()) * part).address();
+      gathered.push_back({one, one + part, stream(number)});
+      scattered.push_back({one + part, one, stream(number)});
     });
     opened->all_gather(gathered, kElements, ElementType::f32);
     opened->reduce_scatter(scattered, kElements, ElementType::f32);
-    group.wait();
-    nccl = std::move(opened);
+    wait();
+    nccl_ = std::move(opened);
   } catch (const CudaError&) {
     throw;
   } catch (const GpuError& error) {
-    why_no_nccl = error.what();
+    why_no_nccl_ = error.what();
   }
 }
 
-void GroupLibraries::open_blas(GpuGroup& group) {
-  if (!blas.empty()) return;
-  std::vector<std::unique_ptr<Blas>> opened;
-  group.on_each([&](std::size_t number) { opened.push_back(std::make_unique<Blas>(group.gpu(number))); });
-  blas = std::move(opened);
-}
-
 Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workload_(workload) {
-  const std::size_t guard = guard_bytes();
   group_.on_each([&](std::size_t gpu) {
     std::vector<Slice>& slices = slices_.emplace_back();
     auto& addresses = addresses_.emplace_back();
@@ -172,10 +159,9 @@ Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workl
       Slice& slice = slices.emplace_back();
       const std::size_t bytes =
           static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
-      slice.memory = DeviceBuffer(std::max<std::size_t>(bytes + 2 * guard, 1));
-      slice.guarded = {fmt::format("{} on GPU {}", buffer.name, gpu), slice.memory.address() + guard, bytes,
-                       guard, pattern_round(buffer)};
-      addresses[buffer.name] = slice.guarded.data;
+      slice.memory =
+          GuardedBuffer(fmt::format("{} on GPU {}", buffer.name, gpu), bytes, pattern_round(buffer));
+      addresses[buffer.name] = slice.memory.data();
       // A kernel that is loaded while the stream is held would wait for it.
       if (buffer.role != BufferRole::in) group_.kernels(gpu).prepare_rows(buffer.type);
     }
@@ -218,14 +204,14 @@ void Slices::fill(const std::vector<Whole>& wholes) {
   group_.fork();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
-    group_.gpu(gpu).fill8(slice.memory.address(), slice.guarded.pattern, slice.memory.bytes());
+    slice.memory.fill(group_.gpu(gpu));
     if (buffer.role != BufferRole::out)
-      copy_part(buffer, gpu, wholes[place].data, slice.guarded.data, true, group_.stream(gpu));
+      copy_part(buffer, gpu, wholes[place].data, slice.memory.data(), true, group_.stream(gpu));
   });
   group_.join();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     if (workload_.buffers[place].role == BufferRole::in)
-      slice.checksum = group_.kernels(gpu).checksum(slice.guarded.data, slice.guarded.bytes);
+      slice.checksum = group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes());
   });
 }
 
@@ -235,12 +221,12 @@ void Slices::fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word) 
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::in) return;
     if (buffer.role == BufferRole::inout)
-      return copy_part(buffer, gpu, wholes[place].initial, slice.guarded.data, true, group_.stream(gpu));
+      return copy_part(buffer, gpu, wholes[place].initial, slice.memory.data(), true, group_.stream(gpu));
     const auto elements = static_cast<std::uint64_t>(workload_.elements_on_each(buffer));
     const ElementRows rows = buffer.layout == BufferLayout::replicated
                                  ? rows_of(buffer)
                                  : ElementRows{elements, elements, elements};
-    group_.kernels(gpu).fill_rows(buffer.type, {slice.guarded.data, 1, 0}, rows, word);
+    group_.kernels(gpu).fill_rows(buffer.type, {slice.memory.data(), 1, 0}, rows, word);
   });
   group_.join();
 }
@@ -249,7 +235,7 @@ void Slices::copy_inputs(const std::vector<DeviceAddress>& wholes) {
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::out) return;
-    copy_part(buffer, gpu, wholes[place], slice.guarded.data, true, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.memory.data(), true, group_.stream(gpu));
   });
 }
 
@@ -258,7 +244,7 @@ void Slices::copy_outputs(const std::vector<DeviceAddress>& wholes) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     const bool is_repeated = buffer.layout == BufferLayout::replicated && gpu > 0;
     if (buffer.role == BufferRole::in || is_repeated) return;
-    copy_part(buffer, gpu, wholes[place], slice.guarded.data, false, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.memory.data(), false, group_.stream(gpu));
   });
 }
 
@@ -277,7 +263,7 @@ void Slices::gather(const std::vector<Whole>& wholes, std::size_t result) {
     const bool is_repeated = buffer.layout == BufferLayout::replicated;
     for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
       if (is_repeated && gpu != result) continue;
-      copy_part(buffer, gpu, wholes[place].data, slices_[gpu][place].guarded.data, false, group_.stream(0));
+      copy_part(buffer, gpu, wholes[place].data, slices_[gpu][place].memory.data(), false, group_.stream(0));
     }
   }
 }
@@ -285,12 +271,13 @@ void Slices::gather(const std::vector<Whole>& wholes, std::size_t result) {
 std::optional<Finding> Slices::check() {
   std::optional<Finding> finding;
   on_each_slice([&](std::size_t gpu, std::size_t /*place*/, Slice& slice) {
-    if (!finding) finding = check_guards(group_.kernels(gpu), slice.guarded);
+    if (!finding) finding = slice.memory.check(group_.kernels(gpu));
   });
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     if (finding || workload_.buffers[place].role != BufferRole::in) return;
-    if (group_.kernels(gpu).checksum(slice.guarded.data, slice.guarded.bytes) != slice.checksum)
-      finding = Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slice.guarded.name)};
+    if (group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes()) != slice.checksum)
+      finding = Finding{Outcome::wrong_result, fmt::format("the input {} on GPU {} was modified",
+                                                           workload_.buffers[place].name, gpu)};
   });
   return finding;
 }

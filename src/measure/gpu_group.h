@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "gpu/nccl.h"
 #include "gpu/stream.h"
 #include "measure/device_kernels.h"
 #include "measure/guards.h"
 #include "measure/instruments.h"
+#include "measure/launch_checks.h"
 #include "measure/messages.h"
 #include "space/instance.h"
 
@@ -62,6 +62,12 @@ class GpuGroup {
   /// wait for it.
   void wait();
 
+  /// Opens NCCL, once. Where it cannot be had, why_no_nccl() says so. Throws CudaError.
+  void open_nccl();
+  /// Null while it was not asked for, or where it cannot be had.
+  Nccl* nccl() const { return nccl_.get(); }
+  const std::string& why_no_nccl() const { return why_no_nccl_; }
+
   /// What an empty launch on all of them takes; set by whoever has measured it.
   double floor_us = 0;
 
@@ -80,6 +86,8 @@ class GpuGroup {
   std::vector<std::unique_ptr<DeviceKernels>> other_kernels_;
   std::vector<DeviceKernels*> kernels_;
   std::vector<std::unique_ptr<CacheFlush>> flushes_;  ///< of the others
+  std::unique_ptr<Nccl> nccl_;
+  std::string why_no_nccl_;
 };
 
 /// Launches on all GPUs of a group, each GPU's part between two events of its own.
@@ -94,27 +102,13 @@ class GroupLaunches {
 
  private:
   struct Events {
-    Events();
-
-    std::vector<Event> begins;
-    std::vector<Event> ends;
+    std::vector<Event> begins = std::vector<Event>(kLongestSeries);
+    std::vector<Event> ends = std::vector<Event>(kLongestSeries);
   };
 
   GpuGroup& group_;
   std::vector<std::unique_ptr<Events>> events_;  ///< by GPU
   std::size_t launches_ = 0;
-};
-
-/// Libraries on all GPUs of a group.
-struct GroupLibraries {
-  std::unique_ptr<Nccl> nccl;               ///< none while it was not asked for, or where it cannot be had
-  std::string why_no_nccl;                  ///< why it cannot be had
-  std::vector<std::unique_ptr<Blas>> blas;  ///< by GPU; empty while they were not asked for
-
-  /// Where NCCL cannot be had, why_no_nccl says so. Throws CudaError.
-  void open_nccl(GpuGroup& group);
-  /// Throws GpuError.
-  void open_blas(GpuGroup& group);
 };
 
 /// What each GPU of a group has of a problem's buffers, in memory of its own between guard bands, the first
@@ -154,8 +148,7 @@ class Slices {
 
  private:
   struct Slice {
-    DeviceBuffer memory;  // guard, data, guard
-    Guarded guarded;
+    GuardedBuffer memory;
     std::uint64_t checksum = 0;  // of an input
   };
 

@@ -2,35 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 
 namespace tiletune {
-
-namespace {
-
-std::optional<Finding> check_band(DeviceKernels& kernels, const Guarded& guarded, bool before) {
-  const DeviceAddress band = before ? guarded.data - guarded.guard : guarded.data + guarded.bytes;
-  const GuardResult result = kernels.check_guard(band, guarded.guard, guarded.pattern);
-  if (result.changed == 0) return std::nullopt;
-  const std::string where = before
-                                ? fmt::format("up to {} bytes before its start", guarded.guard - result.first)
-                                : fmt::format("from byte {} past its end on", result.first);
-  return Finding{Outcome::out_of_bounds,
-                 fmt::format("{} bytes outside {} were written, {}", result.changed, guarded.name, where)};
-}
-
-}  // namespace
 
 std::size_t guard_bytes() {
   constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
   return std::getenv("TILETUNE_NO_GUARDS") == nullptr ? kGuardBytes : 0;
 }
 
-std::optional<Finding> check_guards(DeviceKernels& kernels, const Guarded& guarded) {
+GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes, std::uint8_t pattern)
+    : name_(std::move(name)),
+      bytes_(bytes),
+      guard_(guard_bytes()),
+      pattern_(pattern),
+      memory_(std::max<std::size_t>(bytes + 2 * guard_, 1)) {}
+
+std::optional<Finding> GuardedBuffer::check(DeviceKernels& kernels) const {
   for (const bool before : {true, false}) {
-    if (auto finding = check_band(kernels, guarded, before)) return finding;
+    const DeviceAddress band = before ? memory_.address() : data() + bytes_;
+    const GuardResult result = kernels.check_guard(band, guard_, pattern_);
+    if (result.changed == 0) continue;
+    const std::string where = before ? fmt::format("up to {} bytes before its start", guard_ - result.first)
+                                     : fmt::format("from byte {} past its end on", result.first);
+    return Finding{Outcome::out_of_bounds,
+                   fmt::format("{} bytes outside {} were written, {}", result.changed, name_, where)};
   }
   return std::nullopt;
 }
@@ -56,15 +56,11 @@ Bands padding_of(const Workload::SizedBuffer& buffer, DeviceAddress data) {
 KernelWorkspace::KernelWorkspace(Gpu& gpu, DeviceKernels& kernels, const std::vector<SizedWorkspace>& arrays)
     : gpu_(gpu), kernels_(kernels) {
   check_free_memory(arrays);
-  const std::size_t guard = guard_bytes();
   for (const SizedWorkspace& array : arrays) {
     addresses_[array.name] = 0;
     if (array.elements == 0) continue;
-    Slot& slot = slots_.emplace_back();
-    slot.array = array;
-    slot.memory = DeviceBuffer(array.bytes() + 2 * guard);
-    slot.guarded = {array.name, slot.memory.address() + guard, array.bytes(), guard, kGuardPattern};
-    addresses_[array.name] = slot.guarded.data;
+    slots_.push_back({array, GuardedBuffer(array.name, array.bytes(), kGuardPattern)});
+    addresses_[array.name] = slots_.back().memory.data();
   }
   reset();
 }
@@ -85,8 +81,8 @@ void KernelWorkspace::check_free_memory(const std::vector<SizedWorkspace>& array
 
 void KernelWorkspace::reset() {
   for (const Slot& slot : slots_) {
-    gpu_.fill8(slot.memory.address(), kGuardPattern, slot.memory.bytes());
-    if (slot.array.zeroed) gpu_.fill8(slot.guarded.data, 0, slot.guarded.bytes);
+    slot.memory.fill(gpu_);
+    if (slot.array.zeroed) gpu_.fill8(slot.memory.data(), 0, slot.memory.bytes());
   }
   poison(0);
 }
@@ -95,14 +91,14 @@ void KernelWorkspace::poison(int variant) {
   constexpr std::uint32_t kOtherNan = 0x7fff7fff;
   for (const Slot& slot : slots_) {
     if (slot.array.zeroed) continue;
-    gpu_.fill8(slot.guarded.data, 0xff, slot.guarded.bytes);
-    if (variant != 0) gpu_.fill32(slot.guarded.data, kOtherNan, slot.guarded.bytes / sizeof kOtherNan);
+    gpu_.fill8(slot.memory.data(), 0xff, slot.memory.bytes());
+    if (variant != 0) gpu_.fill32(slot.memory.data(), kOtherNan, slot.memory.bytes() / sizeof kOtherNan);
   }
 }
 
 std::optional<Finding> KernelWorkspace::check_surroundings() {
   for (const Slot& slot : slots_) {
-    if (auto finding = check_guards(kernels_, slot.guarded)) return finding;
+    if (auto finding = slot.memory.check(kernels_)) return finding;
   }
   return std::nullopt;
 }
@@ -117,19 +113,16 @@ std::optional<Finding> KernelWorkspace::check() {
 
 std::optional<Finding> KernelWorkspace::check_zero(const Slot& slot) {
   if (!slot.array.zeroed) return std::nullopt;
-  const GuardResult result = kernels_.check_guard(slot.guarded.data, slot.guarded.bytes, 0);
+  const GuardResult result = kernels_.check_guard(slot.memory.data(), slot.memory.bytes(), 0);
   if (result.changed == 0) return std::nullopt;
   const std::uint64_t index = result.first / size_bytes(slot.array.type);
-  return Finding{Outcome::wrong_result, fmt::format("left workspace '{}' not zero: element {} is {}",
-                                                    slot.array.name, index, element(slot, index))};
-}
-
-double KernelWorkspace::element(const Slot& slot, std::uint64_t index) {
   const DeviceBuffer wide(sizeof(double));
-  kernels_.widen(slot.array.type, slot.guarded.data + index * size_bytes(slot.array.type), wide.address(), 1);
+  kernels_.widen(slot.array.type, slot.memory.data() + index * size_bytes(slot.array.type), wide.address(),
+                 1);
   double value = 0;
   gpu_.copy_to_host(&value, wide.address(), sizeof value);
-  return value;
+  return Finding{Outcome::wrong_result, fmt::format("left workspace '{}' not zero: element {} is {}",
+                                                    slot.array.name, index, value)};
 }
 
 }  // namespace tiletune

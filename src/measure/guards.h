@@ -28,17 +28,30 @@ std::size_t guard_bytes();
 /// What guard bands hold, but for those of inputs, and what an output's rows have between them.
 inline constexpr std::uint8_t kGuardPattern = 0xa5;
 
-/// Data between two bands of `guard` bytes each.
-struct Guarded {
-  std::string name;
-  DeviceAddress data = 0;
-  std::size_t bytes = 0;
-  std::size_t guard = 0;
-  std::uint8_t pattern = kGuardPattern;
-};
+/// Device memory between two guard bands.
+class GuardedBuffer {
+ public:
+  GuardedBuffer() = default;
+  /// `name` is for findings. Throws CudaError.
+  GuardedBuffer(std::string name, std::size_t bytes, std::uint8_t pattern);
 
-/// What was written into the bands, if anything.
-std::optional<Finding> check_guards(DeviceKernels& kernels, const Guarded& guarded);
+  DeviceAddress data() const { return memory_.address() + guard_; }
+  std::size_t bytes() const { return bytes_; }
+  std::uint8_t pattern() const { return pattern_; }
+  /// With the bands.
+  const DeviceBuffer& memory() const { return memory_; }
+  /// Queues the filling of data and bands with the pattern.
+  void fill(Gpu& gpu) const { gpu.fill8(memory_.address(), pattern_, memory_.bytes()); }
+  /// What was written into the bands, if anything.
+  std::optional<Finding> check(DeviceKernels& kernels) const;
+
+ private:
+  std::string name_;
+  std::size_t bytes_ = 0;
+  std::size_t guard_ = 0;
+  std::uint8_t pattern_ = 0;
+  DeviceBuffer memory_;
+};
 
 /// A NaN in every floating-point type. It stands round inputs and between their rows: a kernel that takes it
 /// for data gives a wrong result.
@@ -60,25 +73,9 @@ class Unlaunchable : public GpuError {
   Outcome outcome_;
 };
 
-/// What a configuration has for itself beside the problem's buffers.
-class OwnMemory {
- public:
-  virtual ~OwnMemory() = default;
-
-  /// As before the first launch.
-  virtual void reset() = 0;
-  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
-  /// is to be zero stays as the last launch left it.
-  virtual void poison(int variant) = 0;
-  /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
-  virtual std::optional<Finding> check() = 0;
-  /// Whether it wrote outside an array, alone.
-  virtual std::optional<Finding> check_surroundings() = 0;
-};
-
 /// The device memory that one loaded kernel has for itself, each array between two guard bands. All copies of
 /// the problem's buffers share it: launches follow each other.
-class KernelWorkspace : public OwnMemory {
+class KernelWorkspace {
  public:
   /// Throws Unlaunchable, with the arithmetic, when the GPU's free memory does not suffice.
   KernelWorkspace(Gpu& gpu, DeviceKernels& kernels, const std::vector<SizedWorkspace>& arrays);
@@ -86,21 +83,24 @@ class KernelWorkspace : public OwnMemory {
   /// By name; 0 of an array without elements.
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
 
-  void reset() override;
-  void poison(int variant) override;
-  std::optional<Finding> check() override;
-  std::optional<Finding> check_surroundings() override;
+  /// As before the first launch.
+  void reset();
+  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
+  /// is to be zero stays as the last launch left it.
+  void poison(int variant);
+  /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
+  std::optional<Finding> check();
+  /// Whether it wrote outside an array, alone.
+  std::optional<Finding> check_surroundings();
 
  private:
   struct Slot {
     SizedWorkspace array;
-    Guarded guarded;
-    DeviceBuffer memory;  // guard, data, guard
+    GuardedBuffer memory;
   };
 
   void check_free_memory(const std::vector<SizedWorkspace>& arrays) const;
   std::optional<Finding> check_zero(const Slot& slot);
-  double element(const Slot& slot, std::uint64_t index);
 
   Gpu& gpu_;
   DeviceKernels& kernels_;

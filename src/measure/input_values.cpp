@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -25,28 +27,8 @@ using u64 = std::uint64_t;
 #include "measure/input_values.cuh"
 #undef HOST_DEVICE
 
-/// To so many bits behind the leading one, down to a lowest exponent; what is too large becomes the largest.
-double rounded_to(double value, int mantissa, int lowest_exponent, double largest) {
-  if (value == 0) return value;
-  const double size = std::min(std::abs(value), largest);
-  const int exponent = std::max(std::ilogb(size), lowest_exponent);
-  return std::copysign(std::ldexp(std::nearbyint(std::ldexp(size, mantissa - exponent)), exponent - mantissa),
-                       value);
-}
-
 /// Elements that are read at a time.
 constexpr std::size_t kChunk = std::size_t{4} << 20;
-
-double from_half(std::uint16_t bits) {
-  constexpr int kMantissaBits = 10;
-  constexpr int kBias = 15;
-  const int exponent = bits >> kMantissaBits & 0x1f;
-  const int mantissa = bits & 0x3ff;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 0x1f) return mantissa == 0 ? sign * INFINITY : NAN;
-  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - kBias - kMantissaBits);
-  return sign * std::ldexp(mantissa + 0x400, exponent - kBias - kMantissaBits);
-}
 
 template <typename T>
 T number_at(const std::byte* bytes, std::size_t i) {
@@ -66,7 +48,7 @@ void round_to_tf32(std::byte* floats, std::size_t count) {
 }
 
 double widened(const std::byte* bytes, std::size_t i, ElementType type) {
-  if (type == ElementType::f16) return from_half(number_at<std::uint16_t>(bytes, i));
+  if (type == ElementType::f16) return static_cast<double>(number_at<_Float16>(bytes, i));
   return type == ElementType::f32 ? number_at<float>(bytes, i) : number_at<double>(bytes, i);
 }
 
@@ -119,6 +101,14 @@ void move_bytes(Gpu& gpu, const ArrayFile& file, DeviceAddress to, std::size_t b
   gpu.synchronize();
 }
 
+/// Elements of a row, and from one row to the next. Without padding a row is as long as a piece.
+std::pair<std::size_t, std::size_t> row_sizes(const Workload::SizedBuffer& buffer) {
+  if (buffer.is_padded())
+    return {static_cast<std::size_t>(buffer.rows->columns), static_cast<std::size_t>(buffer.rows->pitch)};
+  const std::size_t columns = std::min(static_cast<std::size_t>(buffer.values()), kChunk);
+  return {columns, columns};
+}
+
 /// Copies the file's numbers to the GPU, in elements of `bytes_each`; `convert(from, to, count)` makes them
 /// of what the file holds.
 void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile& file, DeviceAddress to,
@@ -126,10 +116,8 @@ void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile
                   const std::function<void(const std::byte*, std::byte*, std::size_t)>& convert) {
   ArrayReader reader(file);
   const auto values = static_cast<std::size_t>(buffer.values());
-  const bool padded = buffer.is_padded();
-  const auto columns = padded ? static_cast<std::size_t>(buffer.rows->columns) : std::min(values, kChunk);
-  const auto pitch = padded ? static_cast<std::size_t>(buffer.rows->pitch) : columns;
-  const std::size_t rows_at_a_time = padded ? std::max<std::size_t>(kChunk / pitch, 1) : 1;
+  const auto [columns, pitch] = row_sizes(buffer);
+  const std::size_t rows_at_a_time = buffer.is_padded() ? std::max<std::size_t>(kChunk / pitch, 1) : 1;
   const std::size_t file_bytes = size_bytes(file.type);
   std::vector<std::byte> read;
   std::vector<std::byte> made;
@@ -165,37 +153,18 @@ double input_value(const Workload::Values& values, std::uint64_t seed, std::uint
   return value_at(static_cast<int>(values.distribution), values.a, values.b, seed, count, n);
 }
 
+/// What is too large becomes the largest number, but of f32.
 double rounded(double value, ElementType type) {
-  const double highest = range_of(type).highest;
-  switch (type) {
-    case ElementType::f16:
-      return rounded_to(static_cast<float>(value), 10, -14, highest);
-    case ElementType::bf16:
-      return rounded_to(static_cast<float>(value), 7, -126, highest);
-    case ElementType::tf32:
-      return rounded_to(static_cast<float>(value), 10, -126, highest);
-    case ElementType::f32:
-      return static_cast<float>(value);
-    case ElementType::e4m3:
-      return rounded_to(value, 3, -6, highest);
-    case ElementType::e5m2:
-      return rounded_to(value, 2, -14, highest);
-    default:
-      return value;
-  }
+  if (!is_floating(type) || type == ElementType::f64) return value;
+  const TypeFacts& facts = facts_of(type);
+  if (facts.bytes > 1) value = static_cast<float>(value);
+  if (type == ElementType::f32 || value == 0) return value;
+  const double size = std::min(std::abs(value), facts.range.highest);
+  const int step = std::max(std::ilogb(size), facts.lowest_exponent) - facts.fraction_bits;
+  return std::copysign(std::ldexp(std::nearbyint(std::ldexp(size, -step)), step), value);
 }
 
-std::uint16_t half_bits(double value) {
-  constexpr int kMantissa = 10;
-  constexpr int kBias = 15;
-  const double size = std::abs(value);
-  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  const int exponent = size == 0 ? 1 - kBias : std::max(std::ilogb(size), 1 - kBias);
-  const auto steps = static_cast<int>(std::ldexp(size, kMantissa - exponent));
-  constexpr int kLeading = 1 << kMantissa;
-  const int code = steps < kLeading ? steps : ((exponent + kBias) << kMantissa) + steps - kLeading;
-  return static_cast<std::uint16_t>(sign | code);
-}
+std::uint16_t half_bits(double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); }
 
 std::uint64_t seed_of_buffer(std::uint64_t seed, std::size_t place) {
   return (seed << 8 | (place + 1)) << 40;
@@ -217,9 +186,7 @@ void store_output(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress f
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   const std::size_t bytes_each = size_bytes(buffer.type);
   const auto values = static_cast<std::size_t>(buffer.values());
-  const bool padded = buffer.is_padded();
-  const auto columns = padded ? static_cast<std::size_t>(buffer.rows->columns) : std::min(values, kChunk);
-  const auto pitch = padded ? static_cast<std::size_t>(buffer.rows->pitch) : columns;
+  const auto [columns, pitch] = row_sizes(buffer);
   std::vector<std::byte> row(columns * bytes_each);
   for (std::size_t done = 0; done < values; done += columns) {
     const std::size_t bytes = std::min(columns, values - done) * bytes_each;

@@ -59,26 +59,18 @@ ClockProbe::ClockProbe(Gpu& gpu, DeviceKernels& kernels, int most_readings)
 void ClockProbe::clear() { gpu_.fill8(memory_.address(), 0, memory_.bytes()); }
 
 void ClockProbe::read(int index) {
-  kernels_.probe_clock(memory_.address() + sizeof(Reading) * place_of(index, 0), multiprocessors_);
+  const auto place = static_cast<std::size_t>(index) * static_cast<std::size_t>(multiprocessors_);
+  kernels_.probe_clock(memory_.address() + sizeof(Reading) * place, multiprocessors_);
 }
 
 void ClockProbe::collect() { gpu_.copy_to_host(readings_.data(), memory_.address(), memory_.bytes()); }
-
-std::size_t ClockProbe::place_of(int index, int multiprocessor) const {
-  return static_cast<std::size_t>(index) * static_cast<std::size_t>(multiprocessors_) +
-         static_cast<std::size_t>(multiprocessor);
-}
-
-const ClockProbe::Reading& ClockProbe::at(int index, int multiprocessor) const {
-  return readings_[place_of(index, multiprocessor)];
-}
 
 std::optional<double> ClockProbe::mhz(int from, int to) const {
   constexpr double kMegahertzPerCycleInNanosecond = 1e3;
   std::vector<double> clocks;
   for (int i = 0; i < multiprocessors_; ++i) {
-    const Reading& first = at(from, i);
-    const Reading& last = at(to, i);
+    const Reading& first = readings_[static_cast<std::size_t>(from * multiprocessors_ + i)];
+    const Reading& last = readings_[static_cast<std::size_t>(to * multiprocessors_ + i)];
     const bool both = first.nanoseconds != 0 && last.nanoseconds > first.nanoseconds;
     if (!both || last.cycles <= first.cycles) continue;
     const std::uint64_t elapsed_ns = last.nanoseconds - first.nanoseconds;

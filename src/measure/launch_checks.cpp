@@ -27,23 +27,7 @@ double relative_error(const Workload::SizedBuffer& buffer, const LaunchCheck& ch
 }  // namespace
 
 double unit_roundoff(ElementType type) {
-  switch (type) {
-    case ElementType::e4m3:
-      return 0x1p-4;
-    case ElementType::e5m2:
-      return 0x1p-3;
-    case ElementType::f16:
-    case ElementType::tf32:
-      return 0x1p-11;
-    case ElementType::bf16:
-      return 0x1p-8;
-    case ElementType::f32:
-      return 0x1p-24;
-    case ElementType::f64:
-      return 0x1p-53;
-    default:
-      return 0;
-  }
+  return is_floating(type) ? std::ldexp(1, -facts_of(type).fraction_bits - 1) : 0;
 }
 
 bool exceeds(double bound, double relative_error, double largest_error, double reference_rms) {

@@ -16,8 +16,8 @@ namespace {
 /// Arrays whose addresses on all GPUs are passed.
 std::set<std::string> names_of_peers(const MeasureRequest& request) {
   std::set<std::string> names;
-  for (const KernelCall& call : request.calls) {
-    for (const ArgumentValue& argument : call.arguments)
+  for (const KernelLaunch& launch : request.launches) {
+    for (const ArgumentValue& argument : launch.arguments)
       if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
   }
   return names;
@@ -26,11 +26,11 @@ std::set<std::string> names_of_peers(const MeasureRequest& request) {
 }  // namespace
 
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
-                               const std::vector<KernelCall>& calls) {
+                               const std::vector<KernelLaunch>& launches) {
   std::vector<Kernel> kernels;
-  for (const KernelCall& call : calls) {
-    Kernel& kernel = kernels.emplace_back(module, call.symbol);
-    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+  for (const KernelLaunch& launch : launches) {
+    Kernel& kernel = kernels.emplace_back(module, launch.symbol);
+    const auto bytes = static_cast<int>(launch.dynamic_shared_bytes);
     if (bytes > 0) kernel.allow_dynamic_shared(bytes);
   }
   return kernels;
@@ -39,40 +39,47 @@ std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
 std::vector<GpuStep> steps_of(const MeasureRequest& request) {
   if (!request.steps.empty()) return request.steps;
   std::vector<GpuStep> steps;
-  for (std::size_t i = 0; i < request.calls.size(); ++i) {
+  for (std::size_t i = 0; i < request.launches.size(); ++i) {
     GpuStep& step = steps.emplace_back();
     step.launch = static_cast<std::int64_t>(i);
   }
   return steps;
 }
 
-GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request)
-    : group_(slices.group()),
-      slices_(slices),
-      libraries_(libraries),
-      request_(request),
-      steps_(steps_of(request)),
-      launches_(group_) {}
-
-GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
-                         const std::map<std::string, DeviceAddress>& wholes)
-    : GroupKernel(slices, libraries, request) {
-  for (const GpuStep& step : steps_) check_step(step, libraries);
-  group_.fork();
-  group_.on_each([&](std::size_t gpu) { members_.push_back(load(gpu, wholes)); });
-  group_.on_each([&](std::size_t gpu) {
-    list_peers(gpu);
-    Member& member = *members_[gpu];
-    for (const KernelCall& call : request_.calls)
-      member.arguments.emplace_back(call.arguments, member.addresses,
-                                    PeerArguments{static_cast<std::int64_t>(gpu), &member.peers});
-  });
-  group_.join();
+template <typename Body>
+void LoadedKernel::on_each(const Body& body) {
+  if (group_ != nullptr) return group_->on_each(body);
+  body(std::size_t{0});
 }
 
-GroupKernel::~GroupKernel() {
+LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request, Unloaded)
+    : gpu_(gpu),
+      buffers_(buffers),
+      request_(request),
+      slices_(buffers.slices()),
+      group_(slices_ != nullptr ? &slices_->group() : nullptr),
+      steps_(steps_of(request)) {
+  tally_->tolerance_factor = request.tolerance_factor;
+  if (group_ != nullptr) launches_.emplace(*group_);
+}
+
+LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
+    : LoadedKernel(gpu, buffers, request, Unloaded{}) {
+  if (group_ != nullptr) {
+    for (const GpuStep& step : steps_) check_step(step);
+    group_->fork();
+  }
+  on_each([&](std::size_t gpu_number) { members_.push_back(load(gpu_number)); });
+  on_each([&](std::size_t gpu_number) {
+    if (group_ != nullptr) list_peers(gpu_number);
+    bind(gpu_number, 0);
+  });
+  if (group_ != nullptr) group_->join();
+}
+
+LoadedKernel::~LoadedKernel() {
   try {
-    group_.on_each([&](std::size_t gpu) {
+    on_each([&](std::size_t gpu) {
       if (gpu < members_.size()) members_[gpu].reset();
     });
   } catch (const CudaError&) {
@@ -81,23 +88,27 @@ GroupKernel::~GroupKernel() {
   }
 }
 
-std::unique_ptr<GroupKernel::Member> GroupKernel::load(std::size_t gpu,
-                                                       const std::map<std::string, DeviceAddress>& wholes) {
+std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
+  Gpu& there = group_ != nullptr ? group_->gpu(gpu) : gpu_;
+  DeviceKernels& kernels = group_ != nullptr ? group_->kernels(gpu) : buffers_.kernels();
   auto member = std::make_unique<Member>();
   member->module = std::make_shared<const Module>(request_.cubin);
-  member->kernels = kernels_of(member->module, request_.calls);
-  member->workspace =
-      std::make_unique<KernelWorkspace>(group_.gpu(gpu), group_.kernels(gpu), request_.workspace);
-  member->addresses = slices_.addresses(gpu);
-  member->addresses.insert(member->workspace->addresses().begin(), member->workspace->addresses().end());
+  member->kernels = kernels_of(member->module, request_.launches);
+  member->workspace = std::make_unique<KernelWorkspace>(there, kernels, request_.workspace);
+  if (slices_ != nullptr) {
+    const auto& own = member->workspace->addresses();
+    member->addresses = slices_->addresses(gpu);
+    member->addresses.insert(own.begin(), own.end());
+  }
   for (const ConstantCopy& constant : request_.constants) {
-    copy_between(member->module->variable(symbol_of_variable(constant.symbol)), wholes.at(constant.buffer),
-                 static_cast<std::size_t>(constant.bytes), group_.stream(gpu));
+    copy_between(member->module->variable(symbol_of_variable(constant.symbol)),
+                 buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes),
+                 there.stream());
   }
   return member;
 }
 
-void GroupKernel::list_peers(std::size_t gpu) {
+void LoadedKernel::list_peers(std::size_t gpu) {
   std::vector<DeviceAddress> lists;
   const std::set<std::string> names = names_of_peers(request_);
   for (const std::string& name : names) {
@@ -105,10 +116,10 @@ void GroupKernel::list_peers(std::size_t gpu) {
   }
   if (lists.empty()) return;
   Member& member = *members_[gpu];
-  const std::size_t list_bytes = group_.size() * sizeof(DeviceAddress);
+  const std::size_t list_bytes = group_->size() * sizeof(DeviceAddress);
   member.lists = DeviceBuffer(names.size() * list_bytes);
-  group_.gpu(gpu).copy_to_device(member.lists.address(), lists.data(), member.lists.bytes());
-  group_.gpu(gpu).synchronize();
+  group_->gpu(gpu).copy_to_device(member.lists.address(), lists.data(), member.lists.bytes());
+  group_->gpu(gpu).synchronize();
   DeviceAddress at = member.lists.address();
   for (const std::string& name : names) {
     member.peers[name] = at;
@@ -116,60 +127,94 @@ void GroupKernel::list_peers(std::size_t gpu) {
   }
 }
 
-ElementType GroupKernel::type(const std::string& name) const {
-  if (const auto type = slices_.type(name)) return *type;
+void LoadedKernel::bind(std::size_t gpu, std::size_t copy) {
+  Member& member = *members_[gpu];
+  std::map<std::string, DeviceAddress> addresses = member.addresses;
+  PeerArguments peers{static_cast<std::int64_t>(gpu), &member.peers};
+  if (slices_ == nullptr) {
+    const auto& own = member.workspace->addresses();
+    addresses = buffers_.addresses(copy);
+    addresses.insert(own.begin(), own.end());
+    peers = {};
+  }
+  std::vector<ArgumentPack>& packs = member.arguments.emplace_back();
+  for (const KernelLaunch& launch : request_.launches) packs.emplace_back(launch.arguments, addresses, peers);
+}
+
+void LoadedKernel::rebind() {
+  if (group_ != nullptr) return;
+  members_.front()->arguments.clear();
+  bind(0, 0);
+}
+
+std::size_t LoadedKernel::bind_copies() {
+  const std::size_t copies = buffers_.copies();
+  if (group_ != nullptr) return copies;
+  for (std::size_t copy = members_.front()->arguments.size(); copy < copies; ++copy) bind(0, copy);
+  return copies;
+}
+
+ElementType LoadedKernel::type(const std::string& name) const {
+  if (const auto type = slices_->type(name)) return *type;
   for (const SizedWorkspace& workspace : request_.workspace)
     if (workspace.name == name) return workspace.type;
   throw GpuError(fmt::format("there is no buffer '{}'", name));
 }
 
-void GroupKernel::check_step(const GpuStep& step, const GroupLibraries& libraries) const {
+void LoadedKernel::check_step(const GpuStep& step) const {
   if (step.kind != StepKind::collective) return;
-  if (!libraries.nccl) throw Unlaunchable(Outcome::refused, libraries.why_no_nccl);
+  if (group_->nccl() == nullptr) throw Unlaunchable(Outcome::refused, group_->why_no_nccl());
   if (step.collective == Collective::reduce_scatter && !Nccl::adds(type(step.from)))
     throw Unlaunchable(Outcome::refused,
                        fmt::format("NCCL does not add numbers of type {}", name(type(step.from))));
 }
 
-void GroupKernel::launch() {
-  launches_.launch([this] {
+void LoadedKernel::launch(std::size_t copy) {
+  if (group_ == nullptr) {
+    for (std::size_t i = 0; i < request_.launches.size(); ++i)
+      launch_one(i, copy, i > 0 && request_.launches[i].programmatic);
+    return;
+  }
+  launches_->launch([this] {
     for (const GpuStep& step : steps_) run(step);
     const auto is_beside = [](const GpuStep& step) { return step.beside; };
     if (std::none_of(steps_.begin(), steps_.end(), is_beside)) return;
-    group_.on_each([this](std::size_t gpu) { group_.join_side(gpu); });
+    on_each([this](std::size_t gpu) { group_->join_side(gpu); });
   });
 }
 
-void GroupKernel::run(const GpuStep& step) {
+void LoadedKernel::run(const GpuStep& step) {
+  const auto number = static_cast<std::size_t>(step.launch);
   switch (step.kind) {
     case StepKind::kernel:
-      return launch_kernel(static_cast<std::size_t>(step.launch));
+      return launch_one(number, 0, number > 0 && request_.launches.at(number).programmatic);
     case StepKind::copy:
       return copy(step);
     case StepKind::barrier:
-      return group_.barrier();
+      return group_->barrier();
     case StepKind::collective:
       return run_collective(step);
   }
 }
 
-void GroupKernel::launch_kernel(std::size_t call) {
-  group_.on_each([&](std::size_t gpu) {
+void LoadedKernel::launch_one(std::size_t number, std::size_t copy, bool programmatic) {
+  on_each([&](std::size_t gpu) {
     const Member& member = *members_[gpu];
-    group_.gpu(gpu).launch(member.kernels.at(call), request_.calls[call].shape,
-                           member.arguments[call].pointers(), call > 0 && request_.calls[call].programmatic);
+    Gpu& there = group_ != nullptr ? group_->gpu(gpu) : gpu_;
+    there.launch(member.kernels.at(number), request_.launches[number],
+                 member.arguments[copy][number].pointers(), programmatic);
   });
 }
 
-void GroupKernel::copy(const GpuStep& step) {
+void LoadedKernel::copy(const GpuStep& step) {
   const auto size = static_cast<std::int64_t>(size_bytes(type(step.to)));
   const auto address = [&](std::int64_t gpu, const std::string& name, std::int64_t bytes) {
     return members_.at(static_cast<std::size_t>(gpu))->addresses.at(name) + static_cast<DeviceAddress>(bytes);
   };
   constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
-  group_.on_each([&](std::size_t gpu) {
-    if (step.beside) group_.fork_side(gpu);
-    CUstream_st* const stream = step.beside ? group_.side_stream(gpu) : group_.stream(gpu);
+  group_->on_each([&](std::size_t gpu) {
+    if (step.beside) group_->fork_side(gpu);
+    CUstream_st* const stream = step.beside ? group_->side_stream(gpu) : group_->stream(gpu);
     for (const PeerCopy& copy : step.copies) {
       if (copy.gpu != static_cast<std::int64_t>(gpu)) continue;
       if (copy.elements > 0)
@@ -181,151 +226,92 @@ void GroupKernel::copy(const GpuStep& step) {
   });
 }
 
-void GroupKernel::run_collective(const GpuStep& step) {
+void LoadedKernel::run_collective(const GpuStep& step) {
   std::vector<NcclPart> parts;
-  for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
+  for (std::size_t gpu = 0; gpu < group_->size(); ++gpu) {
     const auto& addresses = members_[gpu]->addresses;
-    parts.push_back({addresses.at(step.from), addresses.at(step.to), group_.stream(gpu)});
+    parts.push_back({addresses.at(step.from), addresses.at(step.to), group_->stream(gpu)});
   }
   const auto elements = static_cast<std::size_t>(step.elements);
   if (step.collective == Collective::all_gather)
-    return libraries_.nccl->all_gather(parts, elements, type(step.from));
-  libraries_.nccl->reduce_scatter(parts, elements, type(step.from));
+    return group_->nccl()->all_gather(parts, elements, type(step.from));
+  group_->nccl()->reduce_scatter(parts, elements, type(step.from));
 }
 
-void GroupKernel::reset() {
-  group_.fork();
-  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->reset(); });
-  group_.join();
+std::vector<std::function<void()>> LoadedKernel::parts() {
+  std::vector<std::function<void()>> parts;
+  if (group_ != nullptr) return parts;
+  for (std::size_t i = 0; i < request_.launches.size(); ++i)
+    parts.emplace_back([this, i] { launch_one(i, 0, false); });
+  return parts;
 }
 
-void GroupKernel::poison(int variant) {
-  group_.fork();
-  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->poison(variant); });
-  group_.join();
-}
-
-template <typename Check>
-std::optional<Finding> GroupKernel::first_finding(const Check& check) {
-  std::optional<Finding> finding;
-  group_.on_each([&](std::size_t gpu) {
-    if (finding) return;
-    finding = check(*members_[gpu]->workspace);
-    if (finding) finding->reason += fmt::format(" (GPU {})", gpu);
-  });
-  return finding;
-}
-
-std::optional<Finding> GroupKernel::check() {
-  return first_finding([](KernelWorkspace& workspace) { return workspace.check(); });
-}
-
-std::optional<Finding> GroupKernel::check_surroundings() {
-  return first_finding([](KernelWorkspace& workspace) { return workspace.check_surroundings(); });
-}
-
-LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
-    : gpu_(gpu),
-      buffers_(buffers),
-      request_(request),
-      module_(std::make_shared<const Module>(request.cubin)),
-      kernels_(kernels_of(module_, request.calls)),
-      own_(gpu, buffers.kernels(),
-           buffers.slices() == nullptr ? request.workspace : std::vector<SizedWorkspace>{}),
-      tally_(std::make_shared<LaunchTally>()) {
-  tally_->tolerance_factor = request.tolerance_factor;
-  if (Slices* slices = buffers.slices()) {
-    group_ = std::make_unique<GroupKernel>(*slices, *buffers.libraries(), request, buffers.addresses());
-    return;
-  }
-  fill_constants();
-  rebind();
-}
-
-OwnMemory& LoadedKernel::own_workspace() {
-  if (group_) return *group_;
-  return own_;
+Subject LoadedKernel::subject() {
+  Subject subject{[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_,
+                  tally_};
+  if (group_ == nullptr) return subject;
+  subject.gpu_times_us = [this](int count) { return launches_->times_us(count); };
+  subject.floor_us = group_->floor_us;
+  return subject;
 }
 
 int LoadedKernel::blocks_per_multiprocessor(std::size_t kernel) const {
-  const LaunchShape& shape = request_.calls[kernel].shape;
-  return kernels_[kernel].blocks_per_multiprocessor(static_cast<int>(shape.threads()),
-                                                    shape.dynamic_shared_bytes);
+  const LaunchShape& shape = request_.launches[kernel];
+  return members_.front()->kernels[kernel].blocks_per_multiprocessor(
+      static_cast<int>(shape.block.count()), static_cast<std::size_t>(shape.dynamic_shared_bytes));
 }
 
 /// The first with the fewest resident warps.
 std::size_t LoadedKernel::narrowest() const {
-  constexpr unsigned kWarp = 32;
+  constexpr std::int64_t kWarp = 32;
   std::size_t narrowest = 0;
-  unsigned fewest = std::numeric_limits<unsigned>::max();
-  for (std::size_t i = 0; i < kernels_.size(); ++i) {
-    const unsigned warps = (request_.calls[i].shape.threads() + kWarp - 1) / kWarp;
-    const unsigned resident = warps * static_cast<unsigned>(blocks_per_multiprocessor(i));
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < request_.launches.size(); ++i) {
+    const std::int64_t warps = (request_.launches[i].block.count() + kWarp - 1) / kWarp;
+    const std::int64_t resident = warps * blocks_per_multiprocessor(i);
     if (resident < fewest) narrowest = i;
     fewest = std::min(fewest, resident);
   }
   return narrowest;
 }
 
-void LoadedKernel::fill_constants() {
-  for (const ConstantCopy& constant : request_.constants) {
-    gpu_.copy_on_device(module_->variable(symbol_of_variable(constant.symbol)),
-                        buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes));
-  }
+template <typename Body>
+void LoadedKernel::on_each_workspace(const Body& body) {
+  if (group_ != nullptr) group_->fork();
+  on_each([&](std::size_t gpu) { body(*members_[gpu]->workspace); });
+  if (group_ != nullptr) group_->join();
 }
 
-void LoadedKernel::launch(std::size_t copy) {
-  if (group_) return group_->launch();
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    launch_one(i, copy, i > 0 && request_.calls[i].programmatic);
+void LoadedKernel::reset() {
+  on_each_workspace([](KernelWorkspace& workspace) { workspace.reset(); });
 }
 
-void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy, bool programmatic) {
-  gpu_.launch(kernels_[kernel], request_.calls[kernel].shape, arguments_[copy][kernel].pointers(),
-              programmatic);
+void LoadedKernel::poison(int variant) {
+  on_each_workspace([&](KernelWorkspace& workspace) { workspace.poison(variant); });
 }
 
-std::vector<std::function<void()>> LoadedKernel::parts() {
-  std::vector<std::function<void()>> parts;
-  if (group_) return parts;
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    parts.emplace_back([this, i] { launch_one(i, 0, false); });
-  return parts;
+template <typename Check>
+std::optional<Finding> LoadedKernel::first_finding(const Check& check) {
+  std::optional<Finding> finding;
+  on_each([&](std::size_t gpu) {
+    if (finding) return;
+    finding = check(*members_[gpu]->workspace);
+    if (finding && group_ != nullptr) finding->reason += fmt::format(" (GPU {})", gpu);
+  });
+  return finding;
 }
 
-Subject LoadedKernel::subject() {
-  if (group_) {
-    Subject subject{[this](std::size_t) { group_->launch(); }, [] { return std::size_t{1}; }, &buffers_,
-                    tally_};
-    subject.gpu_times_us = [this](int count) { return group_->times_us(count); };
-    subject.floor_us = buffers_.slices()->group().floor_us;
-    return subject;
-  }
-  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_, tally_};
+std::optional<Finding> LoadedKernel::check_own() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check(); });
 }
 
-void LoadedKernel::rebind() {
-  if (group_) return;
-  arguments_.clear();
-  bind(0);
-}
-
-void LoadedKernel::bind(std::size_t copy) {
-  std::map<std::string, DeviceAddress> addresses = buffers_.addresses(copy);
-  addresses.insert(own_.addresses().begin(), own_.addresses().end());
-  std::vector<ArgumentPack>& packs = arguments_.emplace_back();
-  for (const KernelCall& call : request_.calls) packs.emplace_back(call.arguments, addresses);
-}
-
-std::size_t LoadedKernel::bind_copies() {
-  const std::size_t copies = buffers_.copies();
-  while (arguments_.size() < copies) bind(arguments_.size());
-  return copies;
+std::optional<Finding> LoadedKernel::check_own_surroundings() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check_surroundings(); });
 }
 
 std::optional<Finding> LoadedKernel::check_surroundings() {
   if (auto finding = buffers_.check_surroundings()) return finding;
-  return own_workspace().check_surroundings();
+  return check_own_surroundings();
 }
 
 }  // namespace tiletune

@@ -37,8 +37,8 @@ class Measurement {
 
   /// False when something is wrong; the result then says what.
   bool verify(int variant) {
-    const Verifier::Verdict verdict = verifier_.check(
-        {[this] { kernel_.launch(); }, &kernel_.own_workspace()}, request_.tolerance_factor, variant);
+    const Verification verdict =
+        verifier_.check({[this] { kernel_.launch(); }, &kernel_}, request_.tolerance_factor, variant);
     if (!estimate_us_) estimate_us_ = verdict.launch_us;
     const bool is_worst = verdict.accuracy && (!result.accuracy || result.accuracy->relative_error <=
                                                                        verdict.accuracy->relative_error);
@@ -54,7 +54,7 @@ class Measurement {
     if (request_.outputs.empty()) return;
     if (!buffers_.request().policy.verify) {
       buffers_.poison(0);
-      kernel_.own_workspace().poison(0);
+      kernel_.poison(0);
       kernel_.launch();
     }
     for (const OutputFile& file : request_.outputs) buffers_.store(file);
@@ -89,7 +89,7 @@ class Measurement {
     if (parts.size() < 2) return;
     // The launches that follow may be those that leave a workspace as the first found it. The operation's
     // buffers, inout ones too, are restored before each sample, as those of all timed launches are.
-    const auto reset = [this] { kernel_.own_workspace().reset(); };
+    const auto reset = [this] { kernel_.reset(); };
     std::vector<double> times = timer_.parts_us(kernel_.subject(), parts, reset,
                                                 buffers_.request().policy.cache, result.timing->median_us);
     reset();
@@ -155,7 +155,7 @@ std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureReques
     // What two leave unwritten is not what they agree on.
     const int variant = static_cast<int>(candidate.ticket % 2);
     buffers.poison(variant);
-    kernel.own_workspace().poison(variant);
+    kernel.poison(variant);
     kernel.launch();
     gpu.synchronize();
     const auto finding = kernel.check_surroundings();
@@ -172,21 +172,23 @@ std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureReques
 
 double Verifier::launch_on_poison(const Launch& launch, int variant) {
   buffers_.poison(variant);
-  if (launch.own != nullptr) launch.own->poison(variant);
+  if (launch.kernel != nullptr) launch.kernel->poison(variant);
   gpu_.synchronize();
   return timer_.estimate_us(launch.run);
 }
 
-Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
-  Verdict verdict;
+Verification Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
+  Verification verdict;
   verdict.launch_us = launch_on_poison(launch, variant);
   verdict.finding = buffers_.check_surroundings();
-  if (!verdict.finding && launch.own != nullptr) verdict.finding = launch.own->check();
+  if (!verdict.finding && launch.kernel != nullptr) verdict.finding = launch.kernel->check_own();
   if (verdict.finding) return verdict;
-  Verification verification = buffers_.verify(tolerance_factor);
-  verdict.accuracy = verification.accuracy;
-  if (verification.finding)
-    verdict.finding = with_stability(std::move(*verification.finding), launch, variant);
+  const double launch_us = verdict.launch_us;
+  verdict = buffers_.verify(tolerance_factor, launch.on_first_gpu);
+  verdict.launch_us = launch_us;
+  // The checksums that tell whether a result changes are of what the slices hold.
+  if (verdict.finding && !launch.on_first_gpu)
+    verdict.finding = with_stability(std::move(*verdict.finding), launch, variant);
   return verdict;
 }
 

@@ -14,23 +14,21 @@
 
 namespace tiletune {
 
+class LoadedKernel;
+
 /// Launches on poisoned outputs, compared with the reference.
 class Verifier {
  public:
   Verifier(Gpu& gpu, ProblemBuffers& buffers, Timer& timer) : gpu_(gpu), buffers_(buffers), timer_(timer) {}
 
-  struct Verdict {
-    double launch_us = 0;              ///< a crude time of the launch
-    std::optional<Accuracy> accuracy;  ///< where the outputs were compared
-    std::optional<Finding> finding;    ///< none: correct
-  };
-  /// What is verified, and the memory it has for itself, if any.
+  /// What is verified, and the configuration whose own memory takes part, if any.
   struct Launch {
     std::function<void()> run;
-    OwnMemory* own = nullptr;
+    LoadedKernel* kernel = nullptr;
+    bool on_first_gpu = false;  ///< of a problem of several: it works on the whole, which lies there
   };
   /// One launch; `variant` chooses the poison. Waits for it.
-  Verdict check(const Launch& launch, double tolerance_factor, int variant);
+  Verification check(const Launch& launch, double tolerance_factor, int variant);
 
  private:
   double launch_on_poison(const Launch& launch, int variant);

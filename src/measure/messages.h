@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,20 +46,6 @@ struct Alive {
   static constexpr auto fields() { return std::tuple{field("ticket", &Alive::ticket)}; }
 };
 
-/// One kernel of a cubin, and how it is launched.
-struct KernelCall {
-  std::string symbol;
-  LaunchShape shape;
-  std::vector<ArgumentValue> arguments;
-  bool programmatic = false;  ///< it may begin before the call before it ends
-
-  static constexpr auto fields() {
-    using C = KernelCall;
-    return std::tuple{field("symbol", &C::symbol), field("shape", &C::shape),
-                      field("arguments", &C::arguments), field("programmatic", &C::programmatic)};
-  }
-};
-
 /// Where the worker writes what an output holds in the end, without padding. The file is there.
 struct OutputFile {
   std::string buffer;
@@ -75,8 +62,8 @@ struct OutputFile {
 struct MeasureRequest {
   std::uint64_t ticket = 0;
   std::string cubin;
-  std::vector<KernelCall> calls;  ///< in this order; at least one
-  std::vector<GpuStep> steps;     ///< on several GPUs: these and the calls, in this order
+  std::vector<KernelLaunch> launches;  ///< of kernels of the cubin, in this order; at least one
+  std::vector<GpuStep> steps;          ///< on several GPUs: these and the launches, in this order
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
   double tolerance_factor = 1;
@@ -88,7 +75,7 @@ struct MeasureRequest {
     using R = MeasureRequest;
     return std::tuple{field("ticket", &R::ticket),
                       binary_field("cubin", &R::cubin),
-                      field("calls", &R::calls),
+                      field("launches", &R::launches),
                       field("steps", &R::steps),
                       field("constants", &R::constants),
                       field("workspace", &R::workspace),
@@ -97,9 +84,9 @@ struct MeasureRequest {
                       field("outputs", &R::outputs)};
   }
   std::string fault() const {
-    if (calls.empty()) return "there is no kernel to launch";
+    if (launches.empty()) return "there is no kernel to launch";
     const bool are_there = std::all_of(steps.begin(), steps.end(), [&](const GpuStep& step) {
-      return step.launch < static_cast<std::int64_t>(calls.size());
+      return step.launch < static_cast<std::int64_t>(launches.size());
     });
     return are_there ? "" : "a step launches a kernel that is not there";
   }
@@ -111,8 +98,10 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
-  bool needs_blas = true;   ///< a problem of the sweep is computed by a library; opening it takes a while
-  bool needs_nccl = false;  ///< a problem needs NCCL, with which kernels may be launched too
+  // What libraries compute of all problems of the sweep: a worker that is confined opens no library.
+  std::vector<LibraryOperation> sweep_references;
+  std::vector<LibraryOperation> sweep_baselines;
+  bool needs_nccl = false;  ///< steps of the sweep's kernels do
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -127,11 +116,12 @@ struct PrepareRequest {
   struct OperationLaunch {
     std::string input;  ///< whose values it computes; empty: it is the reference
     std::string cubin;
-    KernelCall call;
+    KernelLaunch launch;
 
     static constexpr auto fields() {
       using L = OperationLaunch;
-      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin), field("call", &L::call)};
+      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin),
+                        field("launch", &L::launch)};
     }
   };
   std::vector<OperationLaunch> inputs;  ///< in this order, before the reference
@@ -145,7 +135,8 @@ struct PrepareRequest {
     return std::tuple{field("workload", &R::workload),
                       field("reference_library", &R::reference_library),
                       field("baselines", &R::baselines),
-                      field("needs_blas", &R::needs_blas),
+                      field("sweep_references", &R::sweep_references),
+                      field("sweep_baselines", &R::sweep_baselines),
                       field("needs_nccl", &R::needs_nccl),
                       field("dimensions", &R::dimensions),
                       field("scalars", &R::scalars),
@@ -159,37 +150,6 @@ struct PrepareRequest {
                       field("reference", &R::reference),
                       field("candidates", &R::candidates),
                       field("agreeing", &R::agreeing, {.min = 0})};
-  }
-};
-
-/// A baseline on the same data, with the same policy.
-struct MeasuredBaseline {
-  std::string name;     ///< "cublas", "cublaslt", or that of a kernel
-  std::string library;  ///< "cuBLAS 13.0.2"; empty for a kernel
-  std::string kernel;   ///< names of the kernels it launches, joined by " + "; empty where they are not known
-  std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
-  std::string warning;        ///< of its row: its kernel multiplies another type than was asked for; or empty
-  double relative_error = 0;  ///< norm-wise, against the FP64 reference
-  Timing timing;
-
-  static constexpr auto fields() {
-    using B = MeasuredBaseline;
-    return std::tuple{field("name", &B::name),       field("library", &B::library),
-                      field("kernel", &B::kernel),   field("algorithm", &B::algorithm),
-                      field("warning", &B::warning), field("relative_error", &B::relative_error),
-                      field("timing", &B::timing)};
-  }
-};
-
-struct Prepared {
-  std::vector<MeasuredBaseline> baselines;
-  std::optional<Calibration> calibration;  ///< when asked for
-  std::string note;                        ///< why there is no baseline, or not all of them
-
-  static constexpr std::string_view kMessage = "prepared";
-  static constexpr auto fields() {
-    return std::tuple{field("baselines", &Prepared::baselines), field("calibration", &Prepared::calibration),
-                      field("note", &Prepared::note)};
   }
 };
 
@@ -222,17 +182,41 @@ struct GpuCondition {
   }
 };
 
+/// What else was measured or counted about a launch, by the names of store/trial_columns.h; none: it could
+/// not be had.
+using Figures = std::map<std::string, std::optional<double>>;
+
+/// How a library computes a baseline.
+struct LibraryKernels {
+  std::string library;  ///< "cuBLAS 13.0.2"
+  std::string kernels;  ///< names of the kernels it launches, joined by " + "; empty where they are not known
+  std::string algorithm;  ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
+
+  static constexpr auto fields() {
+    using L = LibraryKernels;
+    return std::tuple{field("library", &L::library), field("kernels", &L::kernels),
+                      field("algorithm", &L::algorithm)};
+  }
+};
+
+/// What was found of a configuration, of a baseline, or in the finals of one of these or of the twin.
 struct Measured {
-  std::uint64_t ticket = 0;
+  std::uint64_t ticket = 0;  ///< of a configuration; 0 for a library's baseline, and in finals for all
+                             ///< baselines and the twin
+  std::string name;          ///< of a baseline, or "twin"; else empty
   Outcome outcome = Outcome::ok;
   std::string reason;
-  std::optional<Timing> timing;  ///< also of what was screened out
+  std::string warning;           ///< of its row, or empty
+  std::optional<Timing> timing;  ///< also of what was screened out; in finals sample i is of round i, and
+                                 ///< those that were dropped have fewer
   std::optional<Accuracy> accuracy;
-  GpuCondition condition;
+  std::optional<LibraryKernels> library;       ///< of its baselines before the finals
+  GpuCondition condition;                      ///< not in finals
   std::vector<double> launch_shares;           ///< of several launches: each one's part of the time, 0 to 1
   std::optional<KernelAttributes> attributes;  ///< the driver's, of the launch with the lowest occupancy
   std::optional<int> driver_blocks_per_multiprocessor;
   double measure_ms = 0;  ///< wall time
+  Figures figures;
   std::string
       printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
 
@@ -240,15 +224,37 @@ struct Measured {
   static constexpr auto fields() {
     using M = Measured;
     return std::tuple{field("ticket", &M::ticket),
+                      field("name", &M::name),
                       field("outcome", &M::outcome),
                       field("reason", &M::reason),
+                      field("warning", &M::warning),
                       field("timing", &M::timing),
                       field("accuracy", &M::accuracy),
+                      field("library", &M::library),
                       field("condition", &M::condition),
                       field("launch_shares", &M::launch_shares),
                       field("attributes", &M::attributes),
                       field("driver_blocks_per_multiprocessor", &M::driver_blocks_per_multiprocessor),
-                      field("measure_ms", &M::measure_ms)};
+                      field("measure_ms", &M::measure_ms),
+                      field("figures", &M::figures)};
+  }
+};
+
+struct Prepared {
+  std::vector<Measured>
+      baselines;  ///< of libraries, on the same data, with the same policy; each has a timing
+  std::optional<Calibration> calibration;  ///< when asked for
+  std::string note;                        ///< why there is no baseline, or not all of them
+
+  static constexpr std::string_view kMessage = "prepared";
+  static constexpr auto fields() {
+    return std::tuple{field("baselines", &Prepared::baselines), field("calibration", &Prepared::calibration),
+                      field("note", &Prepared::note)};
+  }
+  std::string fault() const {
+    const bool are_timed = std::all_of(baselines.begin(), baselines.end(),
+                                       [](const Measured& one) { return one.timing && one.library; });
+    return are_timed ? "" : "a baseline has no time";
   }
 };
 
@@ -275,43 +281,8 @@ struct FinalsRequest {
   }
 };
 
-/// One kernel run back to back for seconds.
-struct Sustained {
-  double launch_us = 0;  ///< wall time per launch
-  std::optional<double> sm_clock_mhz;
-  std::optional<double> power_w;  ///< mean, from the energy counter where there is one
-
-  static constexpr auto fields() {
-    using S = Sustained;
-    return std::tuple{field("launch_us", &S::launch_us), field("sm_clock_mhz", &S::sm_clock_mhz),
-                      field("power_w", &S::power_w)};
-  }
-};
-
-/// What the finals gave for one finalist, baseline or twin.
-struct FinalTime {
-  std::uint64_t ticket = 0;  ///< of a finalist; 0 for a baseline and the twin
-  std::string name;          ///< of a baseline, or "twin"; empty for a finalist
-  Outcome outcome = Outcome::ok;
-  std::string reason;
-  std::optional<Timing> timing;  ///< sample i is of round i; those that were dropped have fewer
-  std::optional<Accuracy> accuracy;
-  std::optional<Sustained> sustained;
-  std::optional<double> with_copies_us;  ///< see HostCopies
-  std::string warning;                   ///< of its row: why there is no such time; or empty
-
-  static constexpr auto fields() {
-    using F = FinalTime;
-    return std::tuple{field("ticket", &F::ticket),       field("name", &F::name),
-                      field("outcome", &F::outcome),     field("reason", &F::reason),
-                      field("timing", &F::timing),       field("accuracy", &F::accuracy),
-                      field("sustained", &F::sustained), field("with_copies_us", &F::with_copies_us),
-                      field("warning", &F::warning)};
-  }
-};
-
 struct FinalsMeasured {
-  std::vector<FinalTime> times;
+  std::vector<Measured> times;  ///< of finalists, the twin and baselines
   GpuCondition condition;
   double wall_ms = 0;
 

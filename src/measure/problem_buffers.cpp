@@ -11,6 +11,7 @@
 #include "measure/guards.h"
 #include "measure/input_values.h"
 #include "measure/launch_checks.h"
+#include "measure/libraries.h"
 
 namespace tiletune {
 
@@ -30,13 +31,13 @@ std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
 
 /// Buffers with their guards, initial contents, and copies while the reference is computed: of FP64 numbers,
 /// or of integers as they are.
-void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t guard) {
+void check_free_memory(const Gpu& gpu, const Workload& workload) {
   std::size_t needed = 0;
   std::size_t reference = 0;
   std::string sum;
   for (const auto& buffer : workload.buffers) {
     const bool twice = buffer.role == BufferRole::inout;
-    needed += data_bytes(buffer) * (twice ? 2 : 1) + 2 * guard;
+    needed += data_bytes(buffer) * (twice ? 2 : 1) + 2 * guard_bytes();
     reference += is_floating(buffer.type) ? static_cast<std::size_t>(buffer.elements) * sizeof(double)
                                           : data_bytes(buffer);
     sum += fmt::format("{} {}{} + ", buffer.name, twice ? "2 x " : "", human_bytes(data_bytes(buffer)));
@@ -53,10 +54,6 @@ bool errs(const ComparisonResult& result, const ErrorLimits& limits) {
   return exceeds(limits.error_bound, result.relative_error, result.largest_error, result.reference_rms);
 }
 
-std::string describe(const PrepareRequest::OperationLaunch& launch) {
-  return fmt::format("the kernel that computes the input {}", launch.input);
-}
-
 std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
   if (!buffer.rows) return fmt::format("{}[{}]", buffer.name, index);
   const auto pitch = static_cast<std::uint64_t>(buffer.rows->pitch);
@@ -65,19 +62,12 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
 
 }  // namespace
 
-DeviceAddress ProblemBuffers::Slot::data() const { return memory.address() + guard; }
-
-ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
-                               std::optional<ProblemGpus> gpus)
-    : gpu_(gpu),
-      kernels_(kernels),
-      blas_(blas),
-      request_(std::move(request)),
-      gpus_(std::move(gpus)),
-      guard_bytes_(guard_bytes()) {
-  check_free_memory(gpu_, request_.workload, guard_bytes_);
+ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
+                               PrepareRequest request, GpuGroup* group)
+    : gpu_(gpu), kernels_(kernels), library_(library), request_(std::move(request)) {
+  check_free_memory(gpu_, request_.workload);
   use(allocated());
-  if (gpus_) slices_.emplace(gpus_->group, request_.workload);
+  if (group != nullptr) slices_.emplace(*group, request_.workload);
   std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
@@ -100,10 +90,8 @@ std::vector<ProblemBuffers::Slot> ProblemBuffers::allocated() const {
   for (const auto& buffer : request_.workload.buffers) {
     Slot slot;
     slot.buffer = buffer;
-    slot.bytes = data_bytes(buffer);
-    slot.guard = guard_bytes_;
-    slot.memory = DeviceBuffer(std::max<std::size_t>(slot.bytes + 2 * slot.guard, 1));
-    if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes, 1));
+    slot.memory = GuardedBuffer(buffer.name, data_bytes(buffer), pattern_round(buffer));
+    if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes(), 1));
     slots.push_back(std::move(slot));
   }
   return slots;
@@ -134,7 +122,7 @@ ProblemBuffers::CopyCounts ProblemBuffers::wanted_copies() const {
   std::size_t outputs = 0;
   std::size_t touched = 0;
   for (const Slot& slot : slots_) {
-    (slot.buffer.role == BufferRole::in ? inputs : outputs) += slot.bytes;
+    (slot.buffer.role == BufferRole::in ? inputs : outputs) += slot.bytes();
     touched += static_cast<std::size_t>(slot.buffer.values()) * size_bytes(slot.buffer.type);
   }
   const auto cache = static_cast<std::size_t>(gpu_.facts().l2_bytes);
@@ -154,28 +142,24 @@ ProblemBuffers::CopyCounts ProblemBuffers::wanted_copies() const {
   return {std::min(wanted.inputs, affordable), std::min(wanted.outputs, affordable)};
 }
 
-std::size_t ProblemBuffers::copies() {
-  if (slices_) return 1;
-  if (copy_addresses_.empty()) make_copies();
-  return copy_addresses_.size() + 1;
-}
-
 ProblemBuffers::Copies ProblemBuffers::copies_of(const Slot& slot, std::size_t count) const {
   Copies made;
   made.count = count;
-  made.bytes = slot.bytes;
-  made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
+  made.bytes = slot.bytes();
+  made.pitch = (slot.bytes() + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
   if (count == 0) return made;
   made.memory = DeviceBuffer(count * made.pitch);
-  gpu_.fill8(made.memory.address(), pattern_round(slot.buffer), made.memory.bytes());
+  gpu_.fill8(made.memory.address(), slot.memory.pattern(), made.memory.bytes());
   const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
-  for (std::size_t copy = 0; copy < count && slot.bytes > 0; ++copy)
-    gpu_.copy_on_device(made.memory.address() + copy * made.pitch, from, slot.bytes);
+  for (std::size_t copy = 0; copy < count && slot.bytes() > 0; ++copy)
+    gpu_.copy_on_device(made.memory.address() + copy * made.pitch, from, slot.bytes());
   return made;
 }
 
-/// All copies, or none: throws when memory does not suffice.
-void ProblemBuffers::make_copies() {
+/// Makes all copies, or none: throws when memory does not suffice.
+std::size_t ProblemBuffers::copies() {
+  if (slices_) return 1;
+  if (!copy_addresses_.empty()) return copy_addresses_.size() + 1;
   const CopyCounts counts = wanted_copies();
   std::vector<Copies> all;
   std::vector<std::map<std::string, DeviceAddress>> addresses(counts.outputs - 1);
@@ -190,6 +174,7 @@ void ProblemBuffers::make_copies() {
   }
   copies_ = std::move(all);
   copy_addresses_ = std::move(addresses);
+  return counts.outputs;
 }
 
 void ProblemBuffers::drop_copies() {
@@ -203,7 +188,7 @@ void ProblemBuffers::relocate() {
   if (slices_) return;
   drop_copies();
   std::size_t needed = 0;
-  for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
+  for (const Slot& slot : slots_) needed += slot.memory.memory().bytes() + slot.initial.bytes();
   if (needed > gpu_.free_bytes() / 2) return;
   std::vector<Slot> fresh;
   try {
@@ -216,7 +201,8 @@ void ProblemBuffers::relocate() {
   const std::vector<Slot> old = std::exchange(slots_, {});
   use(std::move(fresh));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    gpu_.copy_on_device(slots_[i].memory.address(), old[i].memory.address(), old[i].memory.bytes());
+    const DeviceBuffer& before = old[i].memory.memory();
+    gpu_.copy_on_device(slots_[i].memory.memory().address(), before.address(), before.bytes());
     if (old[i].initial.bytes() > 0)
       gpu_.copy_on_device(slots_[i].initial.address(), old[i].initial.address(), old[i].initial.bytes());
     slots_[i].checksum = old[i].checksum;
@@ -237,50 +223,43 @@ void ProblemBuffers::rebuild() {
 void ProblemBuffers::fill() {
   std::size_t place = 0;
   for (Slot& slot : slots_) {
-    const std::uint8_t pattern = pattern_round(slot.buffer);
-    gpu_.fill8(slot.memory.address(), pattern, slot.memory.bytes());
+    slot.memory.fill(gpu_);
     const std::uint64_t seed = seed_of_buffer(request_.policy.seed, place++);
     if (slot.buffer.file)
       load_values(gpu_, slot.buffer, slot.data());
     else
       kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer), seed);
-    kernels_.fill_bands(padding_of(slot.buffer, slot.data()), pattern);
+    kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
   }
-  compute_inputs();
+  for (const PrepareRequest::OperationLaunch& launch : request_.inputs) compute_input(launch);
   for (Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::inout)
-      gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
-    if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
+      gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes());
+    if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes());
   }
 }
 
-void ProblemBuffers::compute_inputs() {
-  for (const PrepareRequest::OperationLaunch& launch : request_.inputs) {
-    const std::vector<std::uint64_t> before = checksums();
-    try {
-      run_operation_kernel(gpu_, launch, addresses_);
-    } catch (const CudaError& error) {
-      throw error.with(describe(launch) + " failed");
-    }
-    check_input_kernel(launch, before);
+/// Checks that the kernel does nothing else.
+void ProblemBuffers::compute_input(const PrepareRequest::OperationLaunch& launch) {
+  const std::string kernel = fmt::format("the kernel that computes the input {}", launch.input);
+  const std::vector<std::uint64_t> before = checksums();
+  try {
+    run_operation_kernel(gpu_, launch, addresses_);
+  } catch (const CudaError& error) {
+    throw error.with(kernel + " failed");
   }
-}
-
-void ProblemBuffers::check_input_kernel(const PrepareRequest::OperationLaunch& launch,
-                                        const std::vector<std::uint64_t>& checksums_before) {
   const std::vector<std::uint64_t> after = checksums();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    auto finding = check_bands(slot);
+    auto finding = slot.memory.check(kernels_);
     if (!finding) finding = check_padding(slot, slot.data());
-    if (finding)
-      throw GpuError(fmt::format("{} writes out of bounds: {}", describe(launch), finding->reason));
+    if (finding) throw GpuError(fmt::format("{} writes out of bounds: {}", kernel, finding->reason));
     if (slot.buffer.name == launch.input) {
       const auto [known, is_first] = computed_checksums_.emplace(launch.input, after[i]);
       if (!is_first && known->second != after[i])
-        throw GpuError(fmt::format("{} computes other values each time", describe(launch)));
-    } else if (after[i] != checksums_before[i]) {
-      throw GpuError(fmt::format("{} writes into {}", describe(launch), slot.buffer.name));
+        throw GpuError(fmt::format("{} computes other values each time", kernel));
+    } else if (after[i] != before[i]) {
+      throw GpuError(fmt::format("{} writes into {}", kernel, slot.buffer.name));
     }
   }
 }
@@ -288,7 +267,7 @@ void ProblemBuffers::check_input_kernel(const PrepareRequest::OperationLaunch& l
 /// The checksum of each buffer with its padding.
 std::vector<std::uint64_t> ProblemBuffers::checksums() {
   std::vector<std::uint64_t> checksums;
-  for (const Slot& slot : slots_) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
+  for (const Slot& slot : slots_) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes()));
   return checksums;
 }
 
@@ -301,7 +280,7 @@ void ProblemBuffers::compute_references() {
                                      [](const Slot& slot) { return slot.buffer.expected.has_value(); });
   const bool has_reference = has_files || request_.reference || request_.reference_library;
   if (!request_.policy.verify && !has_reference) return;
-  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, blas_, request_, addresses_);
+  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, library_, request_, addresses_);
   for (const auto& [name, reference] : references_) {
     reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
   }
@@ -318,7 +297,7 @@ std::map<std::string, DeviceBuffer> ProblemBuffers::widened_outputs() {
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
     const auto elements = static_cast<std::size_t>(slot.buffer.elements);
-    const std::size_t bytes = is_floating(slot.buffer.type) ? elements * sizeof(double) : slot.bytes;
+    const std::size_t bytes = is_floating(slot.buffer.type) ? elements * sizeof(double) : slot.bytes();
     DeviceBuffer copy(std::max<std::size_t>(bytes, 1));
     if (is_floating(slot.buffer.type))
       kernels_.widen(slot.buffer.type, slot.data(), copy.address(), elements);
@@ -355,7 +334,7 @@ void ProblemBuffers::poison(int variant) {
 void ProblemBuffers::invalidate(const CopyRange& copies) {
   fill_outputs(copies, kValidLookingWord);
   if (!slices_) return;
-  GpuGroup& group = gpus_->group;
+  GpuGroup& group = slices_->group();
   group.fork();
   group.flush_others(request_.policy.cache == CachePolicy::dirty);
   group.join();
@@ -389,7 +368,7 @@ std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyR
 
 void ProblemBuffers::touch_inputs() {
   for (const Slot& slot : slots_) {
-    if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes);
+    if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes());
   }
 }
 
@@ -446,19 +425,14 @@ ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress referen
                           tolerance_of(slot).value_or(Tolerance{}));
 }
 
-Verification ProblemBuffers::verify(double tolerance_factor) {
+Verification ProblemBuffers::verify(double tolerance_factor, bool whole) {
   Verification verification;
-  const std::size_t results = slices_ ? slices_->results() : 1;
+  verification.accuracy.emplace();
+  const std::size_t results = slices_ && !whole ? slices_->results() : 1;
   for (std::size_t result = 0; result < results && !verification.finding; ++result) {
-    gather(result);
+    if (!whole) gather(result);
     compare_result(tolerance_factor, verification);
   }
-  return verification;
-}
-
-Verification ProblemBuffers::verify_whole(double tolerance_factor) {
-  Verification verification;
-  compare_result(tolerance_factor, verification);
   return verification;
 }
 
@@ -470,7 +444,7 @@ void ProblemBuffers::compare_result(double tolerance_factor, Verification& verif
     const ComparisonResult result = compare(slot, references_.at(slot.buffer.name).address());
     reference_rms_[slot.buffer.name] = result.reference_rms;
     const ErrorLimits limits = limits_of(slot, tolerance_factor, result.reference_rms);
-    Accuracy& accuracy = verification.accuracy;
+    Accuracy& accuracy = *verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     if (!limits.tolerance)
       accuracy.error_bound = std::max(accuracy.error_bound.value_or(0), limits.error_bound);
@@ -493,7 +467,7 @@ std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
   gather();
   std::vector<std::uint64_t> checksums;
   for (const Slot& slot : slots_) {
-    if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
+    if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes()));
   }
   return checksums;
 }
@@ -501,17 +475,12 @@ std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
 std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAddress data) {
   if (!slot.buffer.is_padded()) return std::nullopt;
   const Bands padding = padding_of(slot.buffer, data);
-  const GuardResult guard = kernels_.check_bands(padding, pattern_round(slot.buffer));
+  const GuardResult guard = kernels_.check_bands(padding, slot.memory.pattern());
   if (guard.changed == 0) return std::nullopt;
   const std::uint64_t first = (padding.first - data + guard.first) / size_bytes(slot.buffer.type);
   return Finding{Outcome::out_of_bounds,
                  fmt::format("wrote {}, in the padding of its rows: {} bytes there have changed",
                              position(slot.buffer, first), guard.changed)};
-}
-
-std::optional<Finding> ProblemBuffers::check_bands(const Slot& slot) {
-  return check_guards(kernels_,
-                      {slot.buffer.name, slot.data(), slot.bytes, slot.guard, pattern_round(slot.buffer)});
 }
 
 /// An input's padding is part of its checksum.
@@ -520,12 +489,12 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
     if (auto finding = slices_->check()) return finding;
   }
   for (const Slot& slot : slots_) {
-    if (auto finding = check_bands(slot)) return finding;
+    if (auto finding = slot.memory.check(kernels_)) return finding;
     if (slot.buffer.role == BufferRole::in) continue;
     if (auto finding = check_padding(slot, slot.data())) return finding;
   }
   for (const Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {
+    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes()) != slot.checksum) {
       return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
     }
   }
@@ -534,7 +503,7 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
     const Slot& slot = slots_[i];
     const Bands bands{copies.memory.address() + copies.bytes, copies.count, copies.pitch,
                       copies.pitch - copies.bytes};
-    const std::uint64_t changed = kernels_.check_bands(bands, pattern_round(slot.buffer)).changed;
+    const std::uint64_t changed = kernels_.check_bands(bands, slot.memory.pattern()).changed;
     if (changed > 0) {
       return Finding{Outcome::out_of_bounds,
                      fmt::format("{} bytes outside copies of {} were written", changed, slot.buffer.name)};

@@ -12,26 +12,22 @@
 #include "measure/gpu_group.h"
 #include "measure/guards.h"
 #include "measure/launch_checks.h"
-#include "measure/reference.h"
 
 namespace tiletune {
 
-/// What the comparison with the reference gave.
+class ComputeLibrary;
+
+/// What a launch and the comparison with the reference gave.
 struct Verification {
-  Accuracy accuracy;
-  std::optional<Finding> finding;  ///< none: correct
+  double launch_us = 0;              ///< a crude time of the launch
+  std::optional<Accuracy> accuracy;  ///< where the outputs were compared
+  std::optional<Finding> finding;    ///< none: correct
 };
 
 /// Copies of all buffers: those of launches that follow each other.
 struct CopyRange {
   std::size_t first = 0;
   std::size_t count = 1;
-};
-
-/// The GPUs of a problem that several compute together.
-struct ProblemGpus {
-  GpuGroup& group;
-  GroupLibraries& libraries;
 };
 
 /// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
@@ -42,15 +38,14 @@ class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
   /// GPU's free memory does not suffice, and when a kernel that computes an input does other than that.
-  /// `blas` may be null. `gpus`: of a problem of several.
-  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
-                 std::optional<ProblemGpus> gpus = {});
+  /// `library` computes the reference, if it is not null. `group`: of a problem of several GPUs, else null.
+  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library, PrepareRequest request,
+                 GpuGroup* group);
 
   const PrepareRequest& request() const { return request_; }
   DeviceKernels& kernels() { return kernels_; }
   /// Null of a problem of one GPU.
   Slices* slices() { return slices_ ? &*slices_ : nullptr; }
-  GroupLibraries* libraries() { return gpus_ ? &gpus_->libraries : nullptr; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// Where they lie, in the workload's order.
   std::vector<Slices::Whole> wholes() const;
@@ -79,10 +74,9 @@ class ProblemBuffers {
   bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
   /// Waits, and adds what was queued to the tallies.
   void settle_checks();
-  /// Outputs against the reference; right where there is none.
-  Verification verify(double tolerance_factor);
-  /// Verifies what the buffers hold themselves, whatever slices hold.
-  Verification verify_whole(double tolerance_factor);
+  /// Outputs against the reference; right where there is none. With `whole`, what the buffers hold
+  /// themselves, whatever slices hold.
+  Verification verify(double tolerance_factor, bool whole = false);
   /// Writes what an output holds to a file.
   void store(const OutputFile& file);
   /// The checksum of each output's bits, in the buffers' order.
@@ -116,12 +110,12 @@ class ProblemBuffers {
   };
   struct Slot {
     Workload::SizedBuffer buffer;
-    std::size_t bytes = 0;
-    std::size_t guard = 0;       // bytes of each band
-    DeviceBuffer memory;         // guard, data, guard
+    GuardedBuffer memory;
     DeviceBuffer initial;        // inout: the contents before every launch
     std::uint64_t checksum = 0;  // in: of the contents
-    DeviceAddress data() const;
+
+    DeviceAddress data() const { return memory.data(); }
+    std::size_t bytes() const { return memory.bytes(); }
   };
 
   std::vector<Slot> allocated() const;
@@ -129,7 +123,6 @@ class ProblemBuffers {
   void gather(std::size_t result = 0);
   void compare_result(double tolerance_factor, Verification& verification);
   CopyCounts wanted_copies() const;
-  void make_copies();
   Copies copies_of(const Slot& slot, std::size_t count) const;
   void fill_outputs(const CopyRange& copies, std::uint32_t word);
   /// Where the copies of a slot lie: the buffer itself, and the others.
@@ -138,25 +131,20 @@ class ProblemBuffers {
   ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
   void fill();
-  void compute_inputs();
-  void check_input_kernel(const PrepareRequest::OperationLaunch& launch,
-                          const std::vector<std::uint64_t>& checksums_before);
+  void compute_input(const PrepareRequest::OperationLaunch& launch);
   std::vector<std::uint64_t> checksums();
   void compute_references();
   bool references_are_intact();
-  std::optional<Finding> check_bands(const Slot& slot);
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
   Finding describe_error(const Slot& slot, const ComparisonResult& result, const ErrorLimits& limits) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
-  Blas* blas_;
+  ComputeLibrary* library_;
   PrepareRequest request_;
-  std::optional<ProblemGpus> gpus_;
   std::vector<Copies> copies_;                                        ///< by slot
   std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
-  std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::optional<Slices> slices_;
   std::map<std::string, DeviceAddress> addresses_;

@@ -1,54 +1,21 @@
-#include "measure/reference.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "measure/argument_pack.h"
 #include "measure/input_values.h"
+#include "measure/libraries.h"
 
 namespace tiletune {
 
 namespace {
 
-template <typename Pairs>
-auto find_named(const Pairs& pairs, const char* name) {
-  return std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
-}
-
-template <typename Pairs>
-auto named(const Pairs& pairs, const char* name) {
-  const auto found = find_named(pairs, name);
-  if (found == pairs.end()) throw GpuError(fmt::format("the problem has no '{}'", name));
-  return found->second;
-}
-
-template <typename Pairs, typename Value>
-Value named_or(const Pairs& pairs, const char* name, Value fallback) {
-  const auto found = find_named(pairs, name);
-  return found == pairs.end() ? fallback : found->second;
-}
-
-constexpr std::array<std::pair<ElementType, BlasType>, 9> kBlasTypes{{{ElementType::f16, BlasType::f16},
-                                                                      {ElementType::bf16, BlasType::bf16},
-                                                                      {ElementType::tf32, BlasType::tf32},
-                                                                      {ElementType::f32, BlasType::f32},
-                                                                      {ElementType::f64, BlasType::f64},
-                                                                      {ElementType::e4m3, BlasType::e4m3},
-                                                                      {ElementType::e5m2, BlasType::e5m2},
-                                                                      {ElementType::i8, BlasType::i8},
-                                                                      {ElementType::i32, BlasType::i32}}};
-
-const std::pair<ElementType, BlasType>* find_blas_type(ElementType type) {
-  const auto* const found = std::find_if(kBlasTypes.begin(), kBlasTypes.end(),
-                                         [&](const auto& pair) { return pair.first == type; });
-  return found == kBlasTypes.end() ? nullptr : found;
-}
-
-BlasType blas_type(ElementType type) {
-  const auto* const found = find_blas_type(type);
-  if (found == nullptr) throw GpuError(fmt::format("no library multiplies matrices of {}", name(type)));
-  return found->second;
+template <typename Value>
+std::optional<Value> find(const std::vector<std::pair<std::string, Value>>& pairs, std::string_view name) {
+  for (const auto& [known, value] : pairs)
+    if (known == name) return value;
+  return std::nullopt;
 }
 
 BlasEpilogue blas_epilogue(const std::string& option) {
@@ -101,23 +68,17 @@ Addresses addresses_of(const Buffers& buffers) {
   return addresses;
 }
 
-void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request, const Addresses& wide) {
-  BlasGemm gemm = blas_gemm(request, wide);
-  gemm.a = gemm.b = gemm.c = gemm.compute = BlasType::f64;
-  if (blas != nullptr) {
-    BlasGemm plain = gemm;
-    plain.epilogue = BlasEpilogue::identity;
-    blas->gemm(plain);
-  } else {
-    const auto bytes = [](std::int64_t elements) {
-      return static_cast<DeviceAddress>(elements) * sizeof(double);
-    };
-    for (std::int64_t i = 0; i < gemm.batch; ++i) {
-      kernels.gemm_f64(gemm);
-      gemm.a_address += bytes(gemm.m * gemm.k);
-      gemm.b_address += bytes(gemm.k * gemm.n);
-      gemm.c_address += bytes(gemm.m * gemm.n);
-    }
+/// By the harness' own kernels.
+void run_gemm(DeviceKernels& kernels, const PrepareRequest& request, const Addresses& wide) {
+  const auto bytes = [](std::int64_t elements) {
+    return static_cast<DeviceAddress>(elements) * sizeof(double);
+  };
+  BlasGemm gemm = f64_gemm(request, wide);
+  for (std::int64_t i = 0; i < gemm.batch; ++i) {
+    kernels.gemm_f64(gemm);
+    gemm.a_address += bytes(gemm.m * gemm.k);
+    gemm.b_address += bytes(gemm.k * gemm.n);
+    gemm.c_address += bytes(gemm.m * gemm.n);
   }
   if (gemm.epilogue != BlasEpilogue::identity) kernels.finish_f64(gemm);
 }
@@ -126,52 +87,59 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
 
 void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launch,
                           const Addresses& addresses) {
-  const Kernel kernel(launch.cubin, launch.call.symbol);
-  const ArgumentPack pack(launch.call.arguments, addresses);
-  gpu.launch(kernel, launch.call.shape, pack.pointers());
+  const Kernel kernel(launch.cubin, launch.launch.symbol);
+  const ArgumentPack pack(launch.launch.arguments, addresses);
+  gpu.launch(kernel, launch.launch, pack.pointers());
   gpu.synchronize();
 }
 
-bool has_blas_types(const PrepareRequest& request) {
-  return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),
-                     [](const auto& buffer) { return find_blas_type(buffer.type) != nullptr; });
-}
-
 BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
+  const auto size = [&](const char* dimension) {
+    if (const auto found = find(request.dimensions, dimension)) return *found;
+    throw GpuError(fmt::format("the problem has no '{}'", dimension));
+  };
   BlasGemm gemm;
-  gemm.batch = named_or(request.dimensions, "batch", 1);
-  gemm.m = named(request.dimensions, "M");
-  gemm.n = named(request.dimensions, "N");
-  gemm.k = named(request.dimensions, "K");
-  gemm.alpha = named_or(request.scalars, "alpha", 1.0);
-  gemm.beta = named_or(request.scalars, "beta", 0.0);
-  gemm.a = blas_type(buffer_of(request, "A").type);
-  gemm.b = blas_type(buffer_of(request, "B").type);
-  gemm.c = blas_type(buffer_of(request, "C").type);
-  gemm.compute = blas_type(request.accumulator);
+  gemm.batch = find(request.dimensions, "batch").value_or(1);
+  gemm.m = size("M");
+  gemm.n = size("N");
+  gemm.k = size("K");
+  gemm.alpha = find(request.scalars, "alpha").value_or(1);
+  gemm.beta = find(request.scalars, "beta").value_or(0);
+  gemm.a = buffer_of(request, "A").type;
+  gemm.b = buffer_of(request, "B").type;
+  gemm.c = buffer_of(request, "C").type;
+  gemm.compute = request.accumulator;
   gemm.a_address = addresses.at("A");
   gemm.b_address = addresses.at("B");
   gemm.c_address = addresses.at("C");
-  const std::string layout = named_or(request.options, "layout", std::string("nn"));
+  const std::string layout = find(request.options, "layout").value_or("nn");
   gemm.a_transposed = layout.starts_with('t');
   gemm.b_transposed = layout.ends_with('t');
-  gemm.epilogue = blas_epilogue(named_or(request.options, "epilogue", std::string("identity")));
+  gemm.epilogue = blas_epilogue(find(request.options, "epilogue").value_or("identity"));
   if (has_bias(gemm.epilogue)) gemm.bias_address = addresses.at("bias");
-  gemm.lda = named_or(request.dimensions, "lda", gemm.a_transposed ? gemm.m : gemm.k);
-  gemm.ldb = named_or(request.dimensions, "ldb", gemm.b_transposed ? gemm.k : gemm.n);
-  gemm.ldc = named_or(request.dimensions, "ldc", gemm.n);
+  gemm.lda = find(request.dimensions, "lda").value_or(gemm.a_transposed ? gemm.m : gemm.k);
+  gemm.ldb = find(request.dimensions, "ldb").value_or(gemm.b_transposed ? gemm.k : gemm.n);
+  gemm.ldc = find(request.dimensions, "ldc").value_or(gemm.n);
   return gemm;
 }
 
-Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
-                          const Addresses& addresses) {
+BlasGemm f64_gemm(const PrepareRequest& request, const Addresses& wide) {
+  BlasGemm gemm = blas_gemm(request, wide);
+  gemm.a = gemm.b = gemm.c = gemm.compute = ElementType::f64;
+  return gemm;
+}
+
+Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
+                          const PrepareRequest& request, const Addresses& addresses) {
   Buffers expected;
   for (const auto& buffer : request.workload.buffers)
     if (buffer.expected) expected.emplace(buffer.name, load_expected(gpu, buffer));
   if (!expected.empty()) return expected;
   Buffers copies = widened_copies(gpu, kernels, request, addresses);
-  if (request.reference_library) {
-    run_gemm(kernels, blas, request, addresses_of(copies));
+  if (library != nullptr) {
+    library->compute_reference(kernels, request, addresses_of(copies));
+  } else if (request.reference_library) {
+    run_gemm(kernels, request, addresses_of(copies));
   } else {
     if (!request.reference)
       throw GpuError("the problem has neither a reference kernel nor a library that computes it");

@@ -17,12 +17,6 @@ constexpr double kPatienceUs = 0.25e6;
 /// One sample beyond the bound by so much is enough; nearer to it three decide.
 constexpr double kConfidentFactor = 1.25;
 
-/// What is slower is screened out; none: nothing is.
-std::optional<double> screening_bound_us(const MeasurePolicy& policy, const Expectation& expectation) {
-  if (!expectation.leader_us || policy.screening <= 0) return std::nullopt;
-  return policy.screening * *expectation.leader_us;
-}
-
 /// The lower bound of a median of so few samples is the fastest of them.
 bool all_above(const std::vector<double>& times_us, double bound_us) {
   return *std::min_element(times_us.begin(), times_us.end()) > bound_us;
@@ -92,10 +86,11 @@ Samples Sampler::samples() const {
 Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
                const TakeShots& take) {
   Sampler sampler(take, policy.samples, clock);
-  if (const auto bound_us = screening_bound_us(policy, expectation)) {
-    if (expectation.estimate_us - kLongestLoadUs > *bound_us)
+  if (expectation.leader_us && policy.screening > 0) {
+    const double bound_us = policy.screening * *expectation.leader_us;
+    if (expectation.estimate_us - kLongestLoadUs > bound_us)
       return {Samples{{expectation.estimate_us}}, true};
-    if (is_screened_out(sampler, policy.samples, *bound_us)) return {sampler.samples(), true};
+    if (is_screened_out(sampler, policy.samples, bound_us)) return {sampler.samples(), true};
   }
   sampler.reach(std::min(kScreeningSamples, policy.samples));
   for (int next = kFewestSamples; static_cast<int>(sampler.times_us().size()) < policy.samples;

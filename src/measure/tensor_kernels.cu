@@ -1,5 +1,5 @@
 // Tensor cores: products of 64 x 256 with 32 bytes of K, or as much work of mma.sync, from random operands, which take more
-// power than zeros. A block of 256 threads does 8 of them in one turn. ELEMENT is Half, BFloat16, TF32, E4M3 or i8.
+// power than zeros. A block of 256 threads does 8 of them in one turn. ELEMENT is f16, bf16, tf32, e4m3 or i8.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -56,10 +56,10 @@ __device__ inline u64 descriptor_of(const void* tile) {
     out[blockIdx.x * kTensorThreads + threadIdx.x] = u32(sum);                                                            \
   }
 
-#define OF_Half 2, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", ", 1, 1, 1, 0, 0;"
-#define OF_BFloat16 2, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16", ", 1, 1, 1, 0, 0;"
-#define OF_TF32 4, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32", ", 1, 1, 1;"
-#define OF_E4M3 1, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3", ", 1, 1, 1;"
+#define OF_f16 2, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", ", 1, 1, 1, 0, 0;"
+#define OF_bf16 2, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16", ", 1, 1, 1, 0, 0;"
+#define OF_tf32 4, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32", ", 1, 1, 1;"
+#define OF_e4m3 1, float, "+f", "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3", ", 1, 1, 1;"
 #define OF_i8 1, int, "+r", "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8", ", 1;"
 
 #else
@@ -83,10 +83,10 @@ __device__ inline u64 descriptor_of(const void* tile) {
     out[blockIdx.x * kTensorThreads + threadIdx.x] = u32(sum);                                                            \
   }
 
-#define OF_Half 2, float, "+f", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-#define OF_BFloat16 2, float, "+f", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
-#define OF_TF32 4, float, "+f", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-#define OF_E4M3 1, float, "+f", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"
+#define OF_f16 2, float, "+f", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#define OF_bf16 2, float, "+f", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#define OF_tf32 4, float, "+f", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+#define OF_e4m3 1, float, "+f", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"
 #define OF_i8 1, int, "+r", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
 
 #endif

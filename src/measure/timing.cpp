@@ -47,17 +47,13 @@ Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, 
   flush_.clean();
   gpu_.synchronize();
   wake();
-  event_floor_us_ = measure_event_floor();
+  const Part nothing{[this] { flush_.clean(); }, [] {}};
+  event_floor_us_ = median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
 }
 
 bool Timer::needs_batch(const MeasurePolicy& policy, double single_us, std::optional<double> leader_us) {
   const bool leader_is_short = leader_us && *leader_us < policy.batch_below_us;
   return single_us < policy.batch_below_us * (leader_is_short ? 2 : 1);
-}
-
-double Timer::measure_event_floor() {
-  const Part nothing{[this] { flush_.clean(); }, [] {}};
-  return median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
 }
 
 void Timer::wake() {
@@ -126,16 +122,12 @@ void Timer::add_gpu_times(const Subject& subject, std::vector<Shot>& shots) cons
   }
 }
 
-std::vector<bool> Timer::choose_checks(const Part& part, int count, double estimate_us) {
-  std::vector<bool> none(static_cast<std::size_t>(count), false);
-  if (part.subject == nullptr || part.subject->tally == nullptr) return none;
-  return budget_.choose(count, estimate_us, *part.subject->tally);
-}
-
 std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us, int launches) {
   using std::chrono::steady_clock;
   const auto started = steady_clock::now();
-  std::vector<bool> checked = choose_checks(part, count, estimate_us);
+  std::vector<bool> checked(static_cast<std::size_t>(count), false);
+  if (part.subject != nullptr && part.subject->tally != nullptr)
+    checked = budget_.choose(count, estimate_us, *part.subject->tally);
   if (std::count(checked.begin(), checked.end(), true) > 0)
     part.subject->buffers->reserve_checks(static_cast<std::size_t>(count) *
                                           static_cast<std::size_t>(launches));
@@ -252,8 +244,6 @@ Batch Timer::record_batch(const Subject& subject) {
   const std::size_t copies = subject.copies();
   return record(subject, copies, static_cast<int>(copies));
 }
-
-Batch Timer::record_back_to_back(const Subject& subject) { return record(subject, 1, kBatch); }
 
 std::vector<Shot> Timer::batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count) {
   const CopyRange all{0, static_cast<std::size_t>(batch.launches)};

@@ -68,7 +68,7 @@ class Timer {
   /// A launch on each copy of the subject's buffers; kBatch launches of one without buffers.
   Batch record_batch(const Subject& subject);
   /// kBatch launches on the first copy, which are not to be timed one by one.
-  Batch record_back_to_back(const Subject& subject);
+  Batch record_back_to_back(const Subject& subject) { return record(subject, 1, kBatch); }
   /// `count` samples of a batch that record_batch() has made of the subject, per launch.
   std::vector<Shot> batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count);
 
@@ -99,7 +99,6 @@ class Timer {
 
   std::vector<Shot> in_series(const Part& part, int count, double estimate_us, int launches);
   std::vector<Shot> series(const Part& part, int count, double estimate_us, int launches);
-  std::vector<bool> choose_checks(const Part& part, int count, double estimate_us);
   void account(const Part& part, const std::vector<bool>& checked,
                std::chrono::duration<double, std::micro> spent);
   std::vector<Shot> read(const Subject* subject, int count, int launches);
@@ -107,7 +106,6 @@ class Timer {
   Batch record(const Subject& subject, std::size_t copies, int launches);
   /// What precedes a timed launch on the first copy, or on all of a batch.
   void bring_cache_to(CachePolicy cache, const Subject& subject, const CopyRange& copies);
-  double measure_event_floor();
   /// Keeps an idle GPU busy until its clock has risen.
   void wake();
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,

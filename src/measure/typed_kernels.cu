@@ -1,46 +1,34 @@
 // The harness' own kernels for elements of one type: inputs, and comparisons with a reference. Behind device_common.cuh and
-// input_values.cuh, with ELEMENT defined as one of the types below.
+// input_values.cuh, with ELEMENT defined as one of the types below, and REFERENCE as the type of references: double for
+// floating-point elements, else the same.
 
 typedef signed char i8;
 typedef short i16;
+typedef int i32;
 typedef long long i64;
+typedef float f32;
+typedef double f64;
 
-struct Half { u16 bits; };
-struct BFloat16 { u16 bits; };
-struct TF32 { float value; };
+struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
+struct tf32 { float value; };
 struct Bool { u8 bits; };
 
 // The 8-bit formats of the OCP specification "OFP8": a sign, an exponent and MANTISSA bits.
 template <int MANTISSA>
 struct Float8 { u8 bits; };
-typedef Float8<3> E4M3;
-typedef Float8<2> E5M2;
-
-// Floating-point outputs are compared with an FP64 reference, integers with one of their own type.
-template <typename T>
-struct ReferenceOf { typedef T type; };
-template <>
-struct ReferenceOf<Half> { typedef double type; };
-template <>
-struct ReferenceOf<BFloat16> { typedef double type; };
-template <>
-struct ReferenceOf<TF32> { typedef double type; };
-template <>
-struct ReferenceOf<float> { typedef double type; };
-template <int MANTISSA>
-struct ReferenceOf<Float8<MANTISSA>> { typedef double type; };
-template <typename T>
-using Reference = typename ReferenceOf<T>::type;
+typedef Float8<3> e4m3;
+typedef Float8<2> e5m2;
 
 template <typename T>
 __device__ inline double to_double(T value) { return double(value); }
-__device__ inline double to_double(Half value) {
+__device__ inline double to_double(f16 value) {
   float out;
   asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(value.bits));
   return out;
 }
-__device__ inline double to_double(BFloat16 value) { return __uint_as_float(u32(value.bits) << 16); }
-__device__ inline double to_double(TF32 value) { return value.value; }
+__device__ inline double to_double(bf16 value) { return __uint_as_float(u32(value.bits) << 16); }
+__device__ inline double to_double(tf32 value) { return value.value; }
 // What is neither 0 nor 1 stays apart from both.
 __device__ inline double to_double(Bool value) { return value.bits; }
 template <int MANTISSA>
@@ -63,16 +51,16 @@ __device__ inline double to_double(Float8<MANTISSA> value) {
 
 template <typename T>
 __device__ inline void from_double(double value, T& out) { out = T(value); }
-__device__ inline void from_double(double value, Half& out) {
+__device__ inline void from_double(double value, f16& out) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(float(value)));
 }
-__device__ inline void from_double(double value, BFloat16& out) {
+__device__ inline void from_double(double value, bf16& out) {
   // Round to nearest, ties to even, on the upper half of the bits.
   const u32 bits = __float_as_uint(float(value));
   out.bits = u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 // Round to nearest, ties to even, on all but the last 13 bits.
-__device__ inline void from_double(double value, TF32& out) {
+__device__ inline void from_double(double value, tf32& out) {
   const u32 bits = __float_as_uint(float(value));
   out.value = __uint_as_float((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
 }
@@ -109,18 +97,6 @@ __device__ inline bool holds(T value, u32 word) {
   return same;
 }
 
-template <typename T>
-__device__ inline void fill_values_of(T* out, u64 count, u64 columns, u64 pitch, int distribution, double a, double b,
-                                      u64 seed) {
-  for (u64 n = first_index(); n < count; n += index_stride())
-    from_double(value_at(distribution, a, b, seed, count, n), out[element_of(n, columns, pitch)]);
-}
-
-template <typename T>
-__device__ inline void widen_all(const T* in, double* out, u64 count) {
-  for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
-}
-
 // One thread block's share of a comparison; the host adds them up.
 struct Comparison {
   double squared_error;
@@ -130,6 +106,7 @@ struct Comparison {
   u64 not_a_number;
   u64 first_not_a_number;  // the maximum when all are numbers
   u64 off;                 // elements whose error exceeds what is tolerated of one
+  u64 untouched;           // elements of `off` that still hold the word that the output was filled with
 };
 
 __device__ inline void add(Comparison& sum, const Comparison& other) {
@@ -143,6 +120,7 @@ __device__ inline void add(Comparison& sum, const Comparison& other) {
   sum.not_a_number += other.not_a_number;
   sum.first_not_a_number = min(sum.first_not_a_number, other.first_not_a_number);
   sum.off += other.off;
+  sum.untouched += other.untouched;
 }
 
 __device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
@@ -150,18 +128,20 @@ __device__ inline Comparison of_lane_above(const Comparison& mine, int distance)
   return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
           __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
           __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance),
-          __shfl_down_sync(all, mine.off, distance)};
+          __shfl_down_sync(all, mine.off, distance), __shfl_down_sync(all, mine.untouched, distance)};
 }
 
 // Compares rows of `columns` elements whose starts lie `pitch` apart, `count` elements in all. Thread blocks are whole
-// warps. The order of the sums is fixed: the same outputs give the same bits.
-template <typename T>
-__device__ inline void compare_rows(const T* out, const Reference<T>* reference, u64 count, u64 columns, u64 pitch,
-                               double absolute, double relative, Comparison* of_block) {
-  Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull, 0};
+// warps; the first thread of each gets the block's share. The order of the sums is fixed: the same outputs give the same
+// bits.
+__device__ inline Comparison compared(const ELEMENT* out, const REFERENCE* reference, u64 count, u64 columns, u64 pitch,
+                                      u32 word, double absolute, double relative) {
+  Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull, 0, 0};
   for (u64 n = first_index(); n < count; n += index_stride()) {
     const u64 i = element_of(n, columns, pitch);
-    const double error = error_of(out[i], reference[i]);
+    const ELEMENT value = out[i];
+    const double error = error_of(value, reference[i]);
+    const double wanted = to_double(reference[i]);
     if (error != error || error > 1.7e308) {
       if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
     } else {
@@ -170,18 +150,21 @@ __device__ inline void compare_rows(const T* out, const Reference<T>* reference,
         mine.largest_error = error;
         mine.largest_at = i;
       }
-      mine.off += error > absolute + relative * fabs(to_double(reference[i]));
+      if (error > absolute + relative * fabs(wanted)) {
+        ++mine.off;
+        // A right result of few bits may happen to be the same.
+        mine.untouched += holds(value, word);
+      }
     }
-    const double wanted = to_double(reference[i]);
     mine.squared_reference += wanted * wanted;
   }
   for (int distance = 16; distance > 0; distance /= 2) add(mine, of_lane_above(mine, distance));
   __shared__ Comparison of_warp[32];
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) add(mine, of_warp[warp]);
-  of_block[blockIdx.x] = mine;
+  if (threadIdx.x == 0)
+    for (u32 warp = 1; warp < blockDim.x / 32; ++warp) add(mine, of_warp[warp]);
+  return mine;
 }
 
 // What a launch left in an output, of all its thread blocks.
@@ -189,77 +172,36 @@ struct LaunchCheck {
   double squared_error;     // of the elements that are numbers
   u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
   u64 not_a_number;
-  u64 off;                  // elements whose error exceeds what is tolerated of one
-  u64 untouched;            // elements of `off` that still hold what the output was filled with
+  u64 off;
+  u64 untouched;
 };
-
-template <typename T>
-__device__ inline void check_copies(const T* first, u64 copy_pitch, const Reference<T>* reference, u64 count, u64 columns, u64 pitch,
-                                  u32 word, double absolute, double relative, LaunchCheck* checks,
-                                  u64 check_pitch) {
-  const T* const out = of_copy(first, copy_pitch);
-  double squared = 0;
-  double largest = 0;
-  u64 not_a_number = 0;
-  u64 off = 0;
-  u64 untouched = 0;
-  for (u64 n = first_index(); n < count; n += index_stride()) {
-    const u64 i = element_of(n, columns, pitch);
-    const T value = out[i];
-    const double error = error_of(value, reference[i]);
-    if (error != error || error > 1.7e308) {
-      ++not_a_number;
-    } else {
-      squared += error * error;
-      largest = fmax(largest, error);
-      if (error > absolute + relative * fabs(to_double(reference[i]))) {
-        ++off;
-        // A right result of few bits may happen to be the same.
-        untouched += holds(value, word);
-      }
-    }
-  }
-  __shared__ LaunchCheck of_warp[32];
-  for (int distance = 16; distance > 0; distance /= 2)
-    largest = fmax(largest, __shfl_down_sync(0xffffffffu, largest, distance));
-  squared = warp_sum(squared);
-  not_a_number = warp_sum(not_a_number);
-  off = warp_sum(off);
-  untouched = warp_sum(untouched);
-  if (threadIdx.x % 32 == 0)
-    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, off, untouched};
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  LaunchCheck mine = of_warp[0];
-  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) {
-    mine.squared_error += of_warp[warp].squared_error;
-    mine.largest_error = max(mine.largest_error, of_warp[warp].largest_error);
-    mine.not_a_number += of_warp[warp].not_a_number;
-    mine.off += of_warp[warp].off;
-    mine.untouched += of_warp[warp].untouched;
-  }
-  LaunchCheck& check = checks[blockIdx.y * check_pitch];
-  atomicAdd(&check.squared_error, mine.squared_error);
-  atomicMax(&check.largest_error, mine.largest_error);
-  if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
-  if (mine.off > 0) atomicAdd(&check.off, mine.off);
-  if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
-}
 
 extern "C" __global__ void fill_values(ELEMENT* out, u64 count, u64 columns, u64 pitch, int distribution, double a, double b,
                                        u64 seed) {
-  fill_values_of(out, count, columns, pitch, distribution, a, b, seed);
+  for (u64 n = first_index(); n < count; n += index_stride())
+    from_double(value_at(distribution, a, b, seed, count, n), out[element_of(n, columns, pitch)]);
 }
-extern "C" __global__ void widen(const ELEMENT* in, double* out, u64 count) { widen_all(in, out, count); }
+extern "C" __global__ void widen(const ELEMENT* in, double* out, u64 count) {
+  for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
+}
 extern "C" __global__ void narrow(const double* in, ELEMENT* out, u64 count) {
   for (u64 i = first_index(); i < count; i += index_stride()) from_double(in[i], out[i]);
 }
-extern "C" __global__ void compare(const ELEMENT* out, const Reference<ELEMENT>* reference, u64 count, u64 columns,
+extern "C" __global__ void compare(const ELEMENT* out, const REFERENCE* reference, u64 count, u64 columns,
                                    u64 pitch, double absolute, double relative, Comparison* of_block) {
-  compare_rows(out, reference, count, columns, pitch, absolute, relative, of_block);
+  const Comparison mine = compared(out, reference, count, columns, pitch, 0, absolute, relative);
+  if (threadIdx.x == 0) of_block[blockIdx.x] = mine;
 }
-extern "C" __global__ void check_rows(const ELEMENT* first, u64 copy_pitch, const Reference<ELEMENT>* reference, u64 count,
+extern "C" __global__ void check_rows(const ELEMENT* first, u64 copy_pitch, const REFERENCE* reference, u64 count,
                                       u64 columns, u64 pitch, u32 word, double absolute, double relative,
                                       LaunchCheck* checks, u64 check_pitch) {
-  check_copies(first, copy_pitch, reference, count, columns, pitch, word, absolute, relative, checks, check_pitch);
+  const Comparison mine =
+      compared(of_copy(first, copy_pitch), reference, count, columns, pitch, word, absolute, relative);
+  if (threadIdx.x != 0) return;
+  LaunchCheck& check = checks[blockIdx.y * check_pitch];
+  atomicAdd(&check.squared_error, mine.squared_error);
+  atomicMax(&check.largest_error, u64(__double_as_longlong(mine.largest_error)));
+  if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
+  if (mine.off > 0) atomicAdd(&check.off, mine.off);
+  if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
 }

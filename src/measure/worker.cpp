@@ -1,6 +1,3 @@
-#include "measure/worker.h"
-
-#include <fcntl.h>
 #include <link.h>
 #include <stdio_ext.h>
 
@@ -14,19 +11,18 @@
 #include <string>
 
 #include "base/confinement.h"
-#include "base/descriptor.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/worker_process.h"
-#include "gpu/cublas.h"
-#include "gpu/cublaslt.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
-#include "measure/calibration.h"
+#include "measure/client.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/gpu_group.h"
+#include "measure/instruments.h"
+#include "measure/libraries.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
@@ -51,22 +47,6 @@ std::set<fs::path> library_folders() {
   return folders;
 }
 
-/// Opens those of the paths that are there.
-std::vector<Descriptor> places(const std::set<fs::path>& paths) {
-  std::vector<Descriptor> open;
-  for (const fs::path& path : paths) {
-    Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (place.is_open()) open.push_back(std::move(place));
-  }
-  return open;
-}
-
-std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
-  std::vector<int> numbers;
-  for (const Descriptor& descriptor : descriptors) numbers.push_back(descriptor.number());
-  return numbers;
-}
-
 /// Takes from a GPU worker what it does not need once its context is open: writing anywhere but to the GPU's
 /// devices, reading homes and temporary folders, but for what `reach` names, starting programs, making
 /// sockets. The driver's own threads, which run already, keep their access to files. Nothing is taken under a
@@ -74,18 +54,20 @@ std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
 /// confine; where it `must`, std::runtime_error is thrown instead.
 void confine_gpu_worker(bool must, const WorkerReach& reach) {
   if (!may_be_confined(must)) return;
-  std::set<fs::path> readable = library_folders();
-  readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
-  readable.insert(reach.readable.begin(), reach.readable.end());
-  const std::vector<Descriptor> read = places(readable);
-  std::set<fs::path> devices{"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"};
+  Places read;
+  for (const fs::path& folder : library_folders()) read.add(folder);
+  for (const char* place : {"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys"}) read.add(place);
+  read.add(cache_folder());
+  for (const fs::path& path : reach.readable) read.add(path);
+  Places written;
+  for (const char* place : {"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"})
+    written.add(place);
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/dev", none)) {
-    if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
+    if (entry.path().filename().string().starts_with("nvidia")) written.add(entry.path());
   }
-  devices.insert(reach.writable.begin(), reach.writable.end());
-  const std::vector<Descriptor> written = places(devices);
-  confine({numbers(read), numbers(written), true});
+  for (const fs::path& path : reach.writable) written.add(path);
+  confine({read.numbers(), written.numbers(), true});
 }
 
 using Json = nlohmann::ordered_json;
@@ -116,7 +98,9 @@ class Service {
   void prepare(const Json& message) {
     try {
       const Prepared done = prepared(from_json<PrepareRequest>(message));
-      confine();
+      // Libraries are loaded. Kernels of the harness for further element types come through the cache.
+      if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
+      is_confined_ = true;
       answer(to_json(done));
     } catch (const CudaError& error) {
       if (!error.out_of_memory()) throw;
@@ -155,12 +139,6 @@ class Service {
     };
   }
 
-  std::map<std::string, DeviceBuffer> consensus() {
-    auto outputs = reach_consensus(gpu_, *buffers_, turn());
-    turn()(0);
-    return outputs;
-  }
-
   Prepared prepared(const PrepareRequest& request) {
     buffers_.reset();
     baselines_.clear();
@@ -171,27 +149,30 @@ class Service {
     if (!timer_) make_timer();
     // Beside another program it would be that program's ceilings too, and kept for good.
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
-    if (request.calibrate && is_alone) prepared.calibration = calibrated();
+    if (request.calibrate && is_alone) {
+      prepared.calibration = measure_ceilings(gpu_, timer_->flush());
+      timer_->measure_floors(*prepared.calibration);
+    }
     heartbeat();
-    const std::string no_blas = request.needs_blas ? open(blas_) : "";
+    libraries_.open(request, gpu_, group_ ? &*group_ : nullptr);
+    if (group_ && request.needs_nccl) group_->open_nccl();
     const bool needs_group = request.workload.gpus > 1;
     if (needs_group && (!group_ || static_cast<int>(group_->size()) != request.workload.gpus))
       throw ProtocolError("asked for a problem of other GPUs");
-    if (needs_group) open_libraries(request);
     heartbeat();
-    buffers_ = std::make_unique<ProblemBuffers>(
-        gpu_, *kernels_, blas_.get(), request,
-        needs_group ? std::optional<ProblemGpus>({*group_, libraries_}) : std::nullopt);
+    buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, libraries_.reference_of(request), request,
+                                                needs_group ? &*group_ : nullptr);
     heartbeat();
-    if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
-    if (request.baseline != Baseline::none && request.baselines) {
-      if (!blas_ || !has_blas_types(request))
-        prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
-      else if (needs_group)
-        add(measure_group_baselines(*buffers_, gpu_, *timer_), prepared);
-      else
-        add_baselines(prepared);
-    }
+    if (!request.candidates.empty())
+      buffers_->use_consensus([this] {
+        auto outputs = reach_consensus(gpu_, *buffers_, turn());
+        turn()(0);
+        return outputs;
+      });
+    Baselines baselines = measure_baselines(gpu_, *buffers_, *timer_, libraries_);
+    prepared.baselines = std::move(baselines.measured);
+    baselines_ = std::move(baselines.runnable);
+    prepared.note = std::move(baselines.note);
     return prepared;
   }
 
@@ -222,18 +203,6 @@ class Service {
     }
   }
 
-  /// Before the worker is confined.
-  void open_libraries(const PrepareRequest& request) {
-    if (request.needs_nccl) libraries_.open_nccl(*group_);
-    if (request.baselines && blas_) libraries_.open_blas(*group_);
-  }
-
-  void add(Baselines baselines, Prepared& prepared) {
-    prepared.baselines = std::move(baselines.measured);
-    baselines_ = std::move(baselines.runnable);
-    prepared.note = std::move(baselines.note);
-  }
-
   std::vector<OwnKernels> own_kernels_of(const PrepareRequest& request) const {
     std::vector<OwnKernels> kernels{{&kDeviceKernels}};
     if (request.calibrate)
@@ -242,43 +211,6 @@ class Service {
     for (const auto& buffer : request.workload.buffers) types.insert(buffer.type);
     for (const ElementType type : types) kernels.push_back({&kTypedKernels, type});
     return kernels;
-  }
-
-  Calibration calibrated() {
-    Calibration calibration = measure_ceilings(gpu_, timer_->flush());
-    timer_->measure_floors(calibration);
-    return calibration;
-  }
-
-  void add_baselines(Prepared& prepared) {
-    // cuBLASLt is asked for single products only.
-    const PrepareRequest& request = buffers_->request();
-    const bool wants_lt = request.baseline == Baseline::lt && request.baselines == LibraryOperation::gemm;
-    const std::string no_lt = wants_lt ? open(blas_lt_) : "";
-    add(measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr), prepared);
-    if (no_lt.empty()) return;
-    if (!prepared.note.empty()) prepared.note += '\n';
-    prepared.note += "no baseline of cuBLASLt: " + no_lt;
-  }
-
-  /// Why the library cannot be had; empty when it is there.
-  template <typename Library>
-  std::string open(std::unique_ptr<Library>& library) {
-    if (library) return "";
-    try {
-      library = std::make_unique<Library>(gpu_);
-      return "";
-    } catch (const CudaError&) {
-      throw;
-    } catch (const GpuError& error) {
-      return error.what();
-    }
-  }
-
-  /// Once libraries are loaded. Kernels of the harness for further element types come through the cache.
-  void confine() {
-    if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
-    is_confined_ = true;
   }
 
   /// The parent reads what was printed when it has the answer, or drops it with its next request. Nothing of
@@ -312,10 +244,8 @@ class Service {
   Nvml nvml_;
   std::optional<DeviceKernels> kernels_;
   std::optional<GpuGroup> group_;  ///< of more than one GPU
-  GroupLibraries libraries_;       ///< on all of them
   std::optional<Timer> timer_;
-  std::unique_ptr<Blas> blas_;
-  std::unique_ptr<BlasLt> blas_lt_;
+  Libraries libraries_;
   std::unique_ptr<ProblemBuffers> buffers_;
   std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_heartbeat_;

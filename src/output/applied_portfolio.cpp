@@ -1,5 +1,3 @@
-#include "output/applied_portfolio.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,15 +14,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/outcome.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/display.h"
+#include "output/portfolio.h"
 #include "output/size_check.h"
 #include "output/views.h"
 #include "rank/portfolio.h"
-#include "rank/portfolio_rows.h"
 #include "spec/reader.h"
+#include "store/columns.h"
 
 namespace tiletune {
 
@@ -61,15 +60,11 @@ std::string json_text_of(const JsonNode& node, const std::string& key) {
 
 Trial kernel_of(const JsonNode& entry) {
   Trial kernel;
-  kernel.template_name = text_of(entry, "template");
-  kernel.parameters = json_text_of(entry, "parameters");
-  kernel.kernel_expression = text_of(entry, "kernel_expression");
-  kernel.compile_options = json_text_of(entry, "compile_options");
-  kernel.size_conditions = json_text_of(entry, "size_conditions");
-  kernel.waves = json_text_of(entry, "waves");
-  kernel.element_types = text_of(entry, "element_types");
-  kernel.options = text_of(entry, "options");
-  kernel.scalars = text_of(entry, "scalars");
+  for (const char* name : {"template", "parameters", "kernel_expression", "compile_options",
+                           "size_conditions", "waves", "element_types", "options", "scalars"}) {
+    const Column& column = column_by_name(name);
+    column.write(kernel, column.type == CellType::json ? json_text_of(entry, name) : text_of(entry, name));
+  }
   return kernel;
 }
 
@@ -89,15 +84,6 @@ TimeModel model_of(const JsonNode& list, const std::vector<std::string>& dimensi
       term.sizes.push_back(read_choice(size, dimensions));
   }
   return TimeModel(std::move(terms));
-}
-
-std::vector<std::int64_t> sizes_of(const JsonNode& list, std::size_t count) {
-  std::vector<std::int64_t> sizes;
-  for (const JsonNode& size : read_list(list, "sizes")) sizes.push_back(read_integer(size, 1));
-  if (sizes.size() != count)
-    throw UserError(fmt::format("found {}, expected {}", counted(sizes.size(), "size"), count), list.where,
-                    kRemedy);
-  return sizes;
 }
 
 ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>& best) {
@@ -128,9 +114,14 @@ ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>
     if (entry == entries.end())
       throw UserError(fmt::format("{} is not among the kernels of the portfolio", read_integer(place)),
                       place.where, kRemedy);
-    portfolio.tuned.emplace(
-        sizes_of(member(tuned, "sizes", "a size per dimension"), portfolio.dimensions.size()),
-        entry - entries.begin());
+    const JsonNode list_of_sizes = member(tuned, "sizes", "a size per dimension");
+    std::vector<std::int64_t> sizes;
+    for (const JsonNode& size : read_list(list_of_sizes, "sizes")) sizes.push_back(read_integer(size, 1));
+    if (sizes.size() != portfolio.dimensions.size())
+      throw UserError(
+          fmt::format("found {}, expected {}", counted(sizes.size(), "size"), portfolio.dimensions.size()),
+          list_of_sizes.where, kRemedy);
+    portfolio.tuned.emplace(sizes, entry - entries.begin());
   }
   return portfolio;
 }
@@ -167,37 +158,28 @@ KernelResults results_of(const Trial& kernel, const PortfolioTable& table, const
   return results;
 }
 
-void judge(AppliedProblem& problem, const std::vector<KernelResults>& results, std::size_t place,
-           const Database& database) {
-  problem.least_regret = std::numeric_limits<double>::quiet_NaN();
-  for (const KernelResults& of : results)
-    problem.least_regret = std::fmin(problem.least_regret, of.regrets[place]);
-  problem.regret = std::numeric_limits<double>::quiet_NaN();
-  if (!problem.kernel) return;
-  const KernelResults& chosen = results[*problem.kernel];
-  problem.regret = chosen.regrets[place];
-  problem.applied = Applied::judged;
-  if (!std::isnan(problem.regret)) return;
-  problem.applied = chosen.failures[place] != 0 ? Applied::failed : Applied::unmeasured;
-  if (problem.applied == Applied::failed)
-    problem.outcome = name(database.row(chosen.failures[place]).outcome);
-}
-
 AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGroup& group,
                          const Database& database) {
   AppliedPortfolio all{group.what, portfolio, {}};
   std::vector<KernelResults> results;
   for (const Trial& kernel : portfolio.kernels) results.push_back(results_of(kernel, group.table, database));
-  std::vector<std::size_t> configurations(group.table.problems.size(), 0);
+  for (const PortfolioProblem& problem : group.table.problems)
+    all.problems.push_back({problem.label, problem.best_us});
   for (const PortfolioKernel& kernel : group.table.kernels) {
-    for (const PortfolioCell& cell : kernel.cells) ++configurations[cell.problem];
+    for (const PortfolioCell& cell : kernel.cells) ++all.problems[cell.problem].configurations;
   }
-  for (std::size_t i = 0; i < group.table.problems.size(); ++i) {
-    const PortfolioProblem& problem = group.table.problems[i];
-    AppliedProblem judged{problem.label, problem.best_us, configurations[i]};
-    judged.kernel = portfolio.choice(problem.sizes);
-    judge(judged, results, i, database);
-    all.problems.push_back(std::move(judged));
+  for (std::size_t i = 0; i < all.problems.size(); ++i) {
+    AppliedProblem& judged = all.problems[i];
+    for (const KernelResults& of : results)
+      judged.least_regret = std::fmin(judged.least_regret, of.regrets[i]);
+    judged.kernel = portfolio.choice(group.table.problems[i].sizes);
+    if (!judged.kernel) continue;
+    judged.regret = results[*judged.kernel].regrets[i];
+    const std::int64_t failure = results[*judged.kernel].failures[i];
+    judged.applied = !std::isnan(judged.regret) ? Applied::judged
+                     : failure != 0             ? Applied::failed
+                                                : Applied::unmeasured;
+    if (judged.applied == Applied::failed) judged.outcome = name(database.row(failure).outcome);
   }
   return all;
 }
@@ -214,12 +196,6 @@ const ExportedPortfolio* portfolio_for(const std::vector<ExportedPortfolio>& por
     if (best == nullptr || likeness(one) > likeness(*best)) best = &one;
   }
   return best;
-}
-
-std::string list_of(const std::set<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back("'" + text + "'");
-  return first_of(quoted);
 }
 
 }  // namespace
@@ -274,9 +250,14 @@ std::vector<AppliedPortfolio> apply_portfolios(const std::vector<ExportedPortfol
   if (!all.empty()) return all;
   std::set<std::string> known;
   for (const ExportedPortfolio& portfolio : portfolios) known.insert(portfolio.conditions);
+  const auto listed = [](const std::set<std::string>& texts) {
+    std::vector<std::string> quoted;
+    for (const std::string& text : texts) quoted.push_back("'" + text + "'");
+    return first_of(quoted);
+  };
   throw UserError(
-      fmt::format("has portfolios for {}; {} has {}", list_of(known), database.file().filename().string(),
-                  list_of(found)),
+      fmt::format("has portfolios for {}; {} has {}", listed(known), database.file().filename().string(),
+                  listed(found)),
       Where{file.string(), ""},
       "Operation, options, types, scalars and cache must be the same: export a portfolio of them.");
 }
@@ -297,39 +278,27 @@ std::string result_text(const AppliedProblem& problem) {
   return {};
 }
 
-struct Regrets {
-  RegretSummary chosen;
-  RegretSummary least;  ///< of the portfolio's best kernel
-};
-
-/// Problems that were not judged count as unmeasured.
-Regrets regrets_of(const AppliedPortfolio& applied) {
-  std::vector<double> chosen;
-  std::vector<double> least;
-  for (const AppliedProblem& problem : applied.problems) {
-    chosen.push_back(problem.regret);
-    least.push_back(problem.least_regret);
-  }
-  return {summarise_regrets(chosen), summarise_regrets(least)};
+/// Of the chosen kernels, or of the best of the kernels. Problems that were not judged count as unmeasured.
+RegretSummary summary_of(const AppliedPortfolio& applied, double AppliedProblem::*regret) {
+  std::vector<double> regrets;
+  for (const AppliedProblem& problem : applied.problems) regrets.push_back(problem.*regret);
+  RegretSummary summary = summarise_regrets(regrets);
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (summary.problems == 0) summary = {0, summary.unmeasured, kNone, kNone, kNone, kNone};
+  return summary;
 }
 
 std::string quantiles_text(const RegretSummary& summary) {
   if (summary.problems == 0) return "none";
-  return fmt::format("median {}%, 90th percentile {}%, maximum {}%", regret_text(summary.median),
-                     regret_text(summary.percentile_90), regret_text(summary.maximum));
+  return fmt::format("median {}%, 90th percentile {}%, maximum {}%", percent_text(100 * summary.median),
+                     percent_text(100 * summary.percentile_90), percent_text(100 * summary.maximum));
 }
 
 std::vector<ViewColumn> applied_columns() {
-  return {{"problem"},
-          {"best_us", CellType::real},
-          {"configurations", CellType::integer},
-          {"kernel", CellType::integer, ColumnOf::people},
-          {"kernel", CellType::integer, ColumnOf::programs},
-          {"template", CellType::text, ColumnOf::csv},
-          {"parameters", CellType::text, ColumnOf::csv},
-          {"regret_percent", CellType::real, ColumnOf::all, percent_text},
-          {"least_regret_percent", CellType::real, ColumnOf::all, percent_text},
-          {"result"}};
+  return with_chosen_kernel({{"problem"}, {"best_us", CellType::real}, {"configurations", CellType::integer}},
+                            {{"regret_percent", CellType::real, ColumnOf::all, percent_text},
+                             {"least_regret_percent", CellType::real, ColumnOf::all, percent_text},
+                             {"result"}});
 }
 
 ViewRows problem_rows(const AppliedPortfolio& applied) {
@@ -344,12 +313,6 @@ ViewRows problem_rows(const AppliedPortfolio& applied) {
   };
 }
 
-TextTable kernels_table(const AppliedPortfolio& applied) {
-  std::vector<std::optional<std::size_t>> choices;
-  for (const AppliedProblem& problem : applied.problems) choices.push_back(problem.kernel);
-  return chosen_kernels_table(applied.portfolio.kernels, choices);
-}
-
 /// "2 problems are not judged: the chosen kernel was not measured at 64x64x64, 128x64x64"
 void add_not_judged(const AppliedPortfolio& applied, Applied why, const char* text,
                     std::vector<std::string>& lines) {
@@ -362,21 +325,18 @@ void add_not_judged(const AppliedPortfolio& applied, Applied why, const char* te
                               labels.size() == 1 ? "is" : "are", text, first_of(labels)));
 }
 
-std::vector<std::string> lines_of(const AppliedPortfolio& applied) {
-  const Regrets regrets = regrets_of(applied);
-  std::vector<std::string> lines{
-      fmt::format("the chosen kernel, on {} of {}: regret {}", regrets.chosen.problems,
-                  counted(applied.problems.size(), "problem"), quantiles_text(regrets.chosen)),
-      fmt::format("the best of the kernels, on {}: regret {}", regrets.least.problems,
-                  quantiles_text(regrets.least))};
-  const auto fewer = [](const AppliedProblem& a, const AppliedProblem& b) {
-    return a.configurations < b.configurations;
-  };
-  const auto [few, many] = std::minmax_element(applied.problems.begin(), applied.problems.end(), fewer);
-  lines.push_back(fmt::format("the regret refers to the fastest of the configurations measured there: {}",
-                              few->configurations == many->configurations
-                                  ? std::to_string(few->configurations)
-                                  : fmt::format("{} to {}", few->configurations, many->configurations)));
+Lines lines_of(const AppliedPortfolio& applied) {
+  const RegretSummary chosen = summary_of(applied, &AppliedProblem::regret);
+  const RegretSummary least = summary_of(applied, &AppliedProblem::least_regret);
+  Lines lines{
+      fmt::format("the chosen kernel, on {} of {}: regret {}", chosen.problems,
+                  counted(applied.problems.size(), "problem"), quantiles_text(chosen)),
+      fmt::format("the best of the kernels, on {}: regret {}", least.problems, quantiles_text(least))};
+  const auto [few, many] = std::ranges::minmax(applied.problems, {}, &AppliedProblem::configurations);
+  const std::string most =
+      few.configurations == many.configurations ? "" : fmt::format(" to {}", many.configurations);
+  lines.push_back(fmt::format("the regret refers to the fastest of the configurations measured there: {}{}",
+                              few.configurations, most));
   add_not_judged(applied, Applied::unmeasured, "the chosen kernel was not measured", lines);
   add_not_judged(applied, Applied::failed, "the chosen kernel failed", lines);
   add_not_judged(applied, Applied::none, "no kernel's constraints hold", lines);
@@ -388,26 +348,15 @@ std::vector<std::string> lines_of(const AppliedPortfolio& applied) {
   return lines;
 }
 
-std::string without_text(const Comparable& what) {
-  return fmt::format("no portfolio for {}, {} ({})", printable(what.gpu), name(what.source),
-                     printable(what.conditions));
-}
-
-Json summary_json(const RegretSummary& summary) {
-  const auto value = [&](double regret) { return summary.problems == 0 ? Json() : regret_json(regret); };
-  return {{"median_regret_percent", value(summary.median)},
-          {"p90_regret_percent", value(summary.percentile_90)},
-          {"max_regret_percent", value(summary.maximum)},
-          {"mean_regret_percent", value(summary.mean)},
-          {"problems", summary.problems},
-          {"not_judged", summary.unmeasured}};
-}
-
 ViewPage page_of(const AppliedPortfolio& applied, const std::vector<Comparable>& without) {
-  ViewPage page{{table_of(applied_columns(), problem_rows(applied)), kernels_table(applied)},
-                lines_of(applied)};
-  for (const Comparable& what : without) page.lines.push_back(without_text(what));
-  return page;
+  std::vector<std::optional<std::size_t>> choices;
+  for (const AppliedProblem& problem : applied.problems) choices.push_back(problem.kernel);
+  Lines lines = lines_of(applied);
+  for (const Comparable& what : without)
+    lines.push_back(fmt::format("no portfolio for {}, {} ({})", printable(what.gpu), name(what.source),
+                                printable(what.conditions)));
+  return {table_of(applied_columns(), problem_rows(applied)),
+          chosen_kernels_table(applied.portfolio.kernels, choices), std::move(lines)};
 }
 
 Json json_of(const AppliedPortfolio& applied) {
@@ -419,9 +368,8 @@ Json json_of(const AppliedPortfolio& applied) {
     json["kernels"].push_back({{"template", kernel.template_name},
                                {"parameters", parsed_or_null(kernel.parameters)},
                                {"kernel_expression", kernel.kernel_expression}});
-  const Regrets regrets = regrets_of(applied);
-  json["with_the_chosen_kernel"] = summary_json(regrets.chosen);
-  json["with_the_best_kernel"] = summary_json(regrets.least);
+  json["with_the_chosen_kernel"] = to_json(summary_of(applied, &AppliedProblem::regret), "not_judged");
+  json["with_the_best_kernel"] = to_json(summary_of(applied, &AppliedProblem::least_regret), "not_judged");
   json["problems"] = Json::array();
   problem_rows(applied)(
       [&](const ViewRow& row) { json["problems"].push_back(json_of(applied_columns(), row)); });
@@ -445,7 +393,9 @@ ViewDocument applied_view(const std::vector<AppliedPortfolio>& applied,
                                           counted(one.problems.size(), "problem"));
     ViewSection section(title, one.what);
     const bool is_last = &one == &applied.back();
-    section.page = [&, is_last] { return page_of(one, is_last ? without : std::vector<Comparable>()); };
+    section.page = [&, is_last](std::size_t) {
+      return page_of(one, is_last ? without : std::vector<Comparable>());
+    };
     section.rows = problem_rows(one);
     return section;
   });

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/value.h"
 #include "store/samples.h"
@@ -76,6 +78,40 @@ Json json_of(const Cell& cell, CellType type) {
   if (type != CellType::json) return *text;
   Json parsed = parsed_cell(*text);
   return parsed.is_discarded() ? Json(*text) : parsed;
+}
+
+JsonArrayStream::JsonArrayStream(std::ostream& out, const Json& envelope, int indent, int level)
+    : out_(out), indent_(indent), level_(level) {
+  const std::string text = indented(envelope, level_);
+  const std::size_t array = text.rfind("[]") + 1;
+  out_ << text.substr(0, array);
+  rest_ = text.substr(array);
+}
+
+JsonArrayStream JsonArrayStream::nested(const Json& envelope) {
+  begin_element();
+  return {out_, envelope, indent_, level_ + 2};
+}
+
+void JsonArrayStream::begin_element() {
+  out_ << (empty_ ? "\n" : ",\n") << spaces(level_ + 2);
+  empty_ = false;
+}
+
+void JsonArrayStream::add(const Json& element) {
+  begin_element();
+  out_ << indented(element, level_ + 2);
+}
+
+void JsonArrayStream::end() {
+  if (!empty_) out_ << '\n' << spaces(level_ + 1);
+  out_ << rest_;
+}
+
+/// Line breaks lie between members only: within strings they are escaped.
+std::string JsonArrayStream::indented(const Json& json, int levels) const {
+  const std::array line_breaks{Replacement{"\n", "\n" + spaces(levels)}};
+  return replaced(json_text(json, indent_), line_breaks);
 }
 
 }  // namespace tiletune

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "store/columns.h"
@@ -27,5 +28,32 @@ nlohmann::ordered_json or_null(const std::optional<Value>& value) {
 }
 /// JSON columns as JSON (as a string where the text is none), samples as an array, null as null.
 nlohmann::ordered_json json_of(const Cell& cell, CellType type);
+
+/// A JSON document whose last member is an array that may be too long for memory: laid out as nlohmann's
+/// dump(indent) lays out the whole, written element by element. Text that is not UTF-8 is repaired.
+class JsonArrayStream {
+ public:
+  /// `envelope` is the document, at a level of another's, with an empty array as its last member.
+  JsonArrayStream(std::ostream& out, const nlohmann::ordered_json& envelope, int indent, int level = 0);
+  /// `envelope` becomes the next element of the array, which must wait until the nested one ends.
+  JsonArrayStream nested(const nlohmann::ordered_json& envelope);
+
+  void add(const nlohmann::ordered_json& element);
+  /// Closes the array and what it lies in.
+  void end();
+
+ private:
+  void begin_element();
+  std::string spaces(int levels) const {
+    return std::string(std::size_t(levels) * std::size_t(indent_), ' ');
+  }
+  std::string indented(const nlohmann::ordered_json& json, int levels) const;
+
+  std::ostream& out_;
+  int indent_;
+  int level_;
+  bool empty_ = true;
+  std::string rest_;  ///< of the envelope, after the array
+};
 
 }  // namespace tiletune

@@ -3,211 +3,313 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "output/display.h"
-#include "output/group_table.h"
-#include "output/view.h"
+#include "output/cell_text.h"
 
 namespace tiletune {
 
 namespace {
 
-std::string figure(const std::optional<double>& value) { return value ? three_digits(*value) : "-"; }
+using Json = nlohmann::ordered_json;
+
+/// A configuration that a comparison shows, with a row that says what it is.
+struct ChosenConfiguration {
+  std::string largest;              ///< of a compromise: "pennycook" or "minimum"
+  std::optional<std::size_t> side;  ///< whose best it is
+  const Portability* portability = nullptr;
+  Trial trial;
+};
+
+/// The best of each side; then the compromises, of which the second is left out where it is as good as the
+/// first.
+std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& problem,
+                                                       const Databases& databases) {
+  std::vector<ChosenConfiguration> chosen;
+  for (std::size_t side = 0; side < problem.best_of.size(); ++side) {
+    const Portability& best = problem.best_of[side];
+    if (!best.on.empty()) chosen.push_back({"", side, &best, databases.row(best.on[side].id)});
+  }
+  const auto add = [&](const char* largest, const std::optional<Portability>& portability) {
+    if (!portability) return;
+    const auto known =
+        std::ranges::find_if(portability->on, [](const Standing& standing) { return standing.time_us > 0; });
+    chosen.push_back({largest, {}, &*portability, databases.row(known->id)});
+  };
+  add("pennycook", problem.compromise);
+  const bool same =
+      problem.compromise && problem.safest && problem.compromise->minimum == problem.safest->minimum;
+  if (!same) add("minimum", problem.safest);
+  return chosen;
+}
 
 /// "0.97", marked for what it is worth.
 std::string efficiency_text(const Standing& standing) {
-  switch (standing.known) {
-    case Known::unmeasured:
-      return "?";
-    case Known::failed:
-      return "x";
-    case Known::screened:
-      return fmt::format("{:.3f}~", standing.efficiency);
-    case Known::timed:
-      return fmt::format("{:.3f}{}", standing.efficiency, standing.is_with_best ? "=" : " ");
-  }
-  return "";
+  if (standing.known == Known::unmeasured) return "?";
+  if (standing.known == Known::failed) return "x";
+  const bool is_screened = standing.known == Known::screened;
+  return fmt::format("{:.3f}{}", standing.efficiency, is_screened ? "~" : standing.is_with_best ? "=" : " ");
 }
 
 /// How much of a table's text gives way to its width.
 enum class SideNames { everywhere, in_rows, nowhere };
 
-/// "[2] NVIDIA H200", or "[2]" of a table without room for names.
-std::string side_label(const Comparison& comparison, std::size_t side, bool with_name) {
-  const std::string number = fmt::format("[{}]", side + 1);
-  return with_name ? number + " " + printable(comparison.sides[side].name) : number;
-}
+/// What people get of a problem.
+struct ProblemPage {
+  const Comparison& comparison;
+  const ComparedProblem& problem;
+  std::vector<ChosenConfiguration> chosen;
 
-std::string row_label(const ChosenConfiguration& one, const Comparison& comparison, SideNames names) {
-  return one.side ? side_label(comparison, *one.side, names != SideNames::nowhere) : "largest " + one.largest;
-}
-
-std::string compromise_label(const std::string& largest) {
-  return largest == "pennycook" ? "best compromise (largest Pennycook score)"
-                                : fmt::format("best compromise (largest {})", largest);
-}
-
-/// " (unverified)" of a configuration whose results were compared with nothing on its side; of a compromise,
-/// on any.
-std::string unverified_mark(const ChosenConfiguration& one) {
-  const auto is_unverified = [](const Standing& standing) { return standing.verified == false; };
-  const std::vector<Standing>& on = one.portability->on;
-  const bool is_marked = one.side ? is_unverified(on[*one.side]) : std::ranges::any_of(on, is_unverified);
-  return is_marked ? " (unverified)" : "";
-}
-
-/// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables.
-std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chosen,
-                                   const Comparison& comparison, const ComparedProblem& problem,
-                                   const VaryingParameters& parameters) {
-  std::vector<std::string> lines;
-  const auto add = [&](const std::string& whose, const ChosenConfiguration& one) {
-    const std::string own = parameters.of(one.trial);
-    std::string text = fmt::format("{}: {}", whose, printable(one.trial.template_name));
-    if (own != "-") text += " " + own;
-    lines.push_back(text + unverified_mark(one));
-  };
-  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-    if (!problem.sides[side].has_rows) continue;
-    const std::string whose = side_label(comparison, side, true);
-    const auto best = std::find_if(chosen.begin(), chosen.end(),
-                                   [&](const ChosenConfiguration& one) { return one.side == side; });
-    if (best == chosen.end())
-      lines.push_back(whose + ": nothing ran");
-    else
-      add(whose, *best);
+  /// "[2] NVIDIA H200", or "[2]" of a table without room for names.
+  std::string side_label(std::size_t side, bool with_name) const {
+    const std::string number = fmt::format("[{}]", side + 1);
+    return with_name ? number + " " + printable(comparison.sides[side].name) : number;
   }
-  for (const ChosenConfiguration& one : chosen) {
-    if (!one.side) add(compromise_label(one.largest), one);
-  }
-  return lines;
-}
 
-std::string interval_of(const Trial& trial) {
-  if (!trial.ci_low_us || !trial.ci_high_us) return "-";
-  return fmt::format("{}..{}", three_digits(*trial.ci_low_us), three_digits(*trial.ci_high_us));
-}
-
-TextTable time_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
-                     const ComparedProblem& problem, SideNames names) {
-  Throughput throughput;
-  for (const ChosenConfiguration& one : chosen) throughput.add(one.trial);
-  const std::string rate = throughput.column();
-  TextTable table;
-  for (const char* header : {"best of", "source"}) table.add_column(header, Align::left);
-  for (const char* header : {"time_us", "ci_us", rate.c_str(), "tied_with", "ran", "failed"})
-    table.add_column(header, Align::right);
-  for (const ChosenConfiguration& one : chosen) {
-    if (!one.side) continue;
-    const SideOfProblem& side = problem.sides[*one.side];
-    table.add_row({row_label(one, comparison, names), std::string(name(side.source)),
-                   three_digits(one.portability->on[*one.side].time_us), interval_of(one.trial),
-                   human_cell(one.trial, rate), std::to_string(side.tied), std::to_string(side.ran),
-                   std::to_string(side.failed)});
+  std::string row_label(const ChosenConfiguration& one, SideNames names) const {
+    return one.side ? side_label(*one.side, names != SideNames::nowhere) : "largest " + one.largest;
   }
-  return table;
-}
 
-TextTable efficiency_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
-                           const ComparedProblem& problem, SideNames names) {
-  TextTable table;
-  table.add_column("efficiency of", Align::left);
-  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-    if (!problem.sides[side].has_rows) continue;
-    table.add_column("on " + side_label(comparison, side, names == SideNames::everywhere), Align::right);
+  std::vector<std::size_t> sides_with_rows() const {
+    std::vector<std::size_t> sides;
+    for (std::size_t side = 0; side < problem.sides.size(); ++side)
+      if (problem.sides[side].has_rows) sides.push_back(side);
+    return sides;
   }
-  for (const char* header : {"harmonic_mean", "minimum", "pennycook"}) table.add_column(header, Align::right);
-  for (const ChosenConfiguration& one : chosen) {
-    std::vector<std::string> cells{row_label(one, comparison, names)};
-    for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-      if (problem.sides[side].has_rows) cells.push_back(efficiency_text(one.portability->on[side]));
+
+  bool any(bool (*is)(const Standing&)) const {
+    return std::ranges::any_of(
+        chosen, [&](const ChosenConfiguration& one) { return std::ranges::any_of(one.portability->on, is); });
+  }
+
+  /// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables. A configuration
+  /// whose results were compared with nothing on its side is marked; a compromise, on any.
+  Lines legend(const VaryingParameters& parameters) const {
+    Lines lines;
+    const auto add = [&](const std::string& whose, const ChosenConfiguration& one) {
+      const auto is_unverified = [](const Standing& standing) { return standing.verified == false; };
+      const std::vector<Standing>& on = one.portability->on;
+      const bool is_marked = one.side ? is_unverified(on[*one.side]) : std::ranges::any_of(on, is_unverified);
+      const std::string own = parameters.of(one.trial);
+      lines.push_back(fmt::format("{}: {}{}{}", whose, printable(one.trial.template_name),
+                                  own == "-" ? "" : " " + own, is_marked ? " (unverified)" : ""));
+    };
+    for (const std::size_t side : sides_with_rows()) {
+      const std::string whose = side_label(side, true);
+      const auto best = std::ranges::find(chosen, side, &ChosenConfiguration::side);
+      if (best == chosen.end())
+        lines.push_back(whose + ": nothing ran");
+      else
+        add(whose, *best);
     }
-    for (const auto& value :
-         {one.portability->harmonic_mean, one.portability->minimum, one.portability->pennycook})
-      cells.push_back(figure(value));
-    table.add_row(std::move(cells));
-    if (!one.side) table.emphasise_last_row();
+    for (const ChosenConfiguration& one : chosen) {
+      const std::string score = one.largest == "pennycook" ? "Pennycook score" : one.largest;
+      if (!one.side) add(fmt::format("best compromise (largest {})", score), one);
+    }
+    return lines;
   }
-  return table;
-}
 
-/// With as many names as there is room for.
-template <typename MakeTable>
-TextTable fitting(const MakeTable& table, std::size_t width) {
-  for (const SideNames names : {SideNames::everywhere, SideNames::in_rows}) {
-    TextTable wide = table(names);
-    if (wide.width() <= width) return wide;
-  }
-  return table(SideNames::nowhere);
-}
-
-std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
-  const auto any = [&](const std::function<bool(const Standing&)>& is) {
-    return std::any_of(chosen.begin(), chosen.end(), [&](const ChosenConfiguration& one) {
-      return std::any_of(one.portability->on.begin(), one.portability->on.end(), is);
+  TextTable time_table(SideNames names) const {
+    Throughput throughput;
+    for (const ChosenConfiguration& one : chosen) throughput.add(one.trial);
+    const std::string rate = throughput.column();
+    const std::vector<ViewColumn> columns{{"best of"},
+                                          {"source"},
+                                          {"time_us", CellType::real},
+                                          {"ci_us", CellType::real},
+                                          {rate, CellType::real},
+                                          {"tied_with", CellType::integer},
+                                          {"ran", CellType::integer},
+                                          {"failed", CellType::integer}};
+    return table_of(columns, [&](const auto& visit) {
+      for (const ChosenConfiguration& one : chosen) {
+        if (!one.side) continue;
+        const SideOfProblem& side = problem.sides[*one.side];
+        visit({row_label(one, names), std::string(name(side.source)), one.portability->on[*one.side].time_us,
+               field_by_name("ci_us").read({one.trial}), field_by_name(rate).read({one.trial}),
+               count_cell(side.tied), count_cell(side.ran), count_cell(side.failed)});
+      }
     });
-  };
-  std::string marks = "efficiency: the side's best time / the configuration's, at most 1";
-  if (any([](const Standing& s) { return s.is_with_best; }))
-    marks += "; =: cannot be distinguished from the side's best";
-  if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: few samples";
-  if (any([](const Standing& s) { return s.known == Known::failed; })) marks += "; x: does not run there";
-  return marks;
-}
-
-constexpr const char* kMetrics =
-    "pennycook: harmonic mean over all sides, 0 if it fails on one; Spearman: rank correlation, 1 if the "
-    "order "
-    "is the same";
-
-/// In what form tables and lines are written.
-struct Form {
-  bool markdown;
-  bool colour;
-  std::size_t width;
-
-  void write(std::ostream& out, const std::vector<std::string>& lines) const {
-    write_lines(out, lines, markdown, width);
   }
-  void write(std::ostream& out, const TextTable& table) const {
-    out << (markdown ? "\n" : "");
-    write_table(out, table, markdown, {colour, width});
+
+  TextTable efficiency_table(SideNames names) const {
+    TextTable table;
+    table.add_column("efficiency of", Align::left);
+    for (const std::size_t side : sides_with_rows())
+      table.add_column("on " + side_label(side, names == SideNames::everywhere), Align::right);
+    table.add_columns({"harmonic_mean", "minimum", "pennycook"}, Align::right);
+    for (const ChosenConfiguration& one : chosen) {
+      std::vector<std::string> cells{row_label(one, names)};
+      for (const std::size_t side : sides_with_rows())
+        cells.push_back(efficiency_text(one.portability->on[side]));
+      for (const auto& value :
+           {one.portability->harmonic_mean, one.portability->minimum, one.portability->pennycook})
+        cells.push_back(value ? three_digits(*value) : "-");
+      table.add_row(std::move(cells));
+      if (!one.side) table.emphasise_last_row();
+    }
+    return table;
+  }
+
+  /// With as many names as there is room for.
+  TextTable fitting(TextTable (ProblemPage::*table)(SideNames) const, std::size_t width) const {
+    for (const SideNames names : {SideNames::everywhere, SideNames::in_rows}) {
+      TextTable wide = (this->*table)(names);
+      if (wide.width() <= width) return wide;
+    }
+    return (this->*table)(SideNames::nowhere);
+  }
+
+  std::string marks() const {
+    std::string marks = "efficiency: the side's best time / the configuration's, at most 1";
+    if (any([](const Standing& s) { return s.is_with_best; }))
+      marks += "; =: cannot be distinguished from the side's best";
+    if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: few samples";
+    if (any([](const Standing& s) { return s.known == Known::failed; })) marks += "; x: does not run there";
+    return marks;
+  }
+
+  ViewPage page(std::size_t width) const {
+    VaryingParameters parameters;
+    for (const ChosenConfiguration& one : chosen) parameters.add(one.trial);
+    return {
+        legend(parameters),
+        parameters.legend(),
+        fitting(&ProblemPage::time_table, width),
+        fitting(&ProblemPage::efficiency_table, width),
+        Lines{marks(),
+              "pennycook: harmonic mean over all sides, 0 if it fails on one; Spearman: rank correlation, "
+              "1 if the order is the same"},
+        lines_under(comparison, problem)};
   }
 };
 
-void write_problem(std::ostream& out, const Comparison& comparison, const ComparedProblem& problem,
-                   const Databases& databases, const Form& form) {
-  const std::vector<ChosenConfiguration> chosen = chosen_configurations(problem, databases);
-  VaryingParameters parameters;
-  for (const ChosenConfiguration& one : chosen) parameters.add(one.trial);
-  write_title(out, title_of(problem), form.markdown, form.width);
-  form.write(out, legend_of(chosen, comparison, problem, parameters));
-  form.write(out, parameters.legend());
-  const auto times = [&](SideNames names) { return time_table(chosen, comparison, problem, names); };
-  const auto efficiencies = [&](SideNames names) {
-    return efficiency_table(chosen, comparison, problem, names);
-  };
-  form.write(out, fitting(times, form.width));
-  form.write(out, fitting(efficiencies, form.width));
-  form.write(out, {marks_of(chosen), kMetrics});
-  form.write(out, lines_under(comparison, problem));
+Json names_of(const std::set<Source>& sources) {
+  Json names = Json::array();
+  for (const Source source : sources) names.push_back(name(source));
+  return names;
 }
 
-void write_comparison_tables(std::ostream& out, const Comparison& comparison, const Databases& databases,
-                             const std::optional<double>& fail_above, const Form& form) {
-  const std::vector<std::string> above = lines_above(comparison);
-  form.write(out, above);
-  bool first = above.empty();
-  for (const ComparedProblem& problem : comparison.problems) {
-    if (problem.sides_with_kernels() < 2) continue;
-    if (!std::exchange(first, false)) out << '\n';
-    write_problem(out, comparison, problem, databases, form);
+Json standings_json(const Comparison& comparison, const std::vector<Standing>& on) {
+  Json list = Json::array();
+  for (std::size_t side = 0; side < on.size(); ++side) {
+    const Standing& standing = on[side];
+    const bool ran = standing.time_us > 0;
+    const bool is_known = standing.known != Known::unmeasured;
+    list.push_back({{"side", comparison.sides[side].name},
+                    {"known", name(standing.known)},
+                    {"time_us", ran ? Json(standing.time_us) : Json()},
+                    {"low_us", ran ? Json(standing.low_us) : Json()},
+                    {"high_us", ran ? Json(standing.high_us) : Json()},
+                    {"efficiency", is_known ? Json(standing.efficiency) : Json()},
+                    {"is_with_best", standing.is_with_best},
+                    {"verified", or_null(standing.verified)}});
   }
-  const std::vector<std::string> closing = closing_lines(comparison, fail_above);
-  if (!closing.empty() && !first) out << '\n';
-  form.write(out, closing);
+  return list;
+}
+
+void add_problem(Json& object, const Comparison& comparison, const ComparedProblem& problem,
+                 const Databases& databases) {
+  object = {{"problem", problem.problem}, {"conditions", problem.conditions}, {"cache", problem.cache}};
+  object["gpu"] = problem.gpu.empty() ? Json() : Json(problem.gpu);
+  object["sides"] = Json::array();
+  for (std::size_t i = 0; i < problem.sides.size(); ++i) {
+    const SideOfProblem& side = problem.sides[i];
+    if (!side.has_rows) continue;
+    object["sides"].push_back({{"side", comparison.sides[i].name},
+                               {"gpu", side.gpu},
+                               {"source", name(side.source)},
+                               {"ran", side.ran},
+                               {"screened", side.screened},
+                               {"failed", side.failed},
+                               {"undecided", side.undecided},
+                               {"tied_with_best", side.tied},
+                               {"sources_left_out", names_of(side.left_out)}});
+  }
+  object["configurations"] = Json::array();
+  for (const ChosenConfiguration& chosen : chosen_configurations(problem, databases))
+    object["configurations"].push_back(
+        {{"best_of", chosen.side ? Json(comparison.sides[*chosen.side].name) : Json()},
+         {"compromise", chosen.largest.empty() ? Json() : Json(chosen.largest)},
+         {"template", chosen.trial.template_name},
+         {"parameters", json_of(chosen.trial.parameters, CellType::json)},
+         {"harmonic_mean", or_null(chosen.portability->harmonic_mean)},
+         {"minimum", or_null(chosen.portability->minimum)},
+         {"pennycook", or_null(chosen.portability->pennycook)},
+         {"on", standings_json(comparison, chosen.portability->on)}});
+  object["pairs"] = Json::array();
+  for (const PairOfSides& pair : problem.pairs)
+    object["pairs"].push_back(
+        {{"sides", {comparison.sides[pair.first].name, comparison.sides[pair.second].name}},
+         {"common", pair.common},
+         {"spearman", or_null(pair.spearman)},
+         {"top_percent", pair.top},
+         {"top_percent_shared", pair.top_shared}});
+  object["common"] = problem.common;
+}
+
+/// All but the problems.
+void add_head(Json& document, const Comparison& comparison, const Databases& databases,
+              const std::optional<double>& fail_above) {
+  const auto of_problem = [&](std::size_t place) -> Json {
+    const ComparedProblem& problem = comparison.problems[place];
+    return {{"problem", problem.problem}, {"conditions", problem.conditions}};
+  };
+  document.update({{"by", name(comparison.by)}, {"mixes_sources", comparison.mixes_sources()}});
+  for (const char* list : {"sides", "unmeasured"}) document[list] = Json::array();
+  for (const char* list : {"slower", "unchecked"}) document[list] = fail_above ? Json::array() : Json();
+  for (const ComparedSide& side : comparison.sides)
+    document["sides"].push_back({{"name", side.name},
+                                 {"gpus", side.gpus},
+                                 {"driver_versions", side.drivers},
+                                 {"sources", names_of(side.sources)},
+                                 {"problems", side.problems}});
+  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
+    Json& lacking = document["unmeasured"].emplace_back(of_problem(transfer.problem));
+    lacking["best_of"] = comparison.sides[transfer.from].name;
+    lacking["on"] = comparison.sides[transfer.to].name;
+    const Trial row = databases.row(transfer.id);
+    lacking["template"] = row.template_name;
+    lacking["parameters"] = json_of(row.parameters, CellType::json);
+  }
+  if (!fail_above) return;
+  for (const Slowdown& slowdown : slowdowns(comparison, *fail_above)) {
+    Json& slower = document["slower"].emplace_back(of_problem(slowdown.problem));
+    slower["first"] = comparison.sides[slowdown.first].name;
+    slower["later"] = comparison.sides[slowdown.later].name;
+    slower["percent"] = or_null(slowdown.percent);
+    slower["beyond_noise"] = slowdown.is_certain;
+  }
+  for (const Unchecked& lacking : unchecked(comparison))
+    document["unchecked"].emplace_back(of_problem(lacking.problem))["on"] =
+        comparison.sides[lacking.side].name;
+}
+
+/// A record for each configuration and side.
+void visit_rows(const Comparison& comparison, const ComparedProblem& problem, const Databases& databases,
+                const std::function<void(const ViewRow&)>& visit) {
+  for (const ChosenConfiguration& chosen : chosen_configurations(problem, databases)) {
+    const Portability& portability = *chosen.portability;
+    const std::string what = chosen.side ? "best of " + comparison.sides[*chosen.side].name
+                                         : "compromise: largest " + chosen.largest;
+    for (std::size_t side = 0; side < portability.on.size(); ++side) {
+      const Standing& on = portability.on[side];
+      const SideOfProblem& facts = problem.sides[side];
+      visit({problem.problem, problem.conditions, problem.gpu, what, chosen.trial.template_name,
+             chosen.trial.parameters, comparison.sides[side].name,
+             facts.has_rows ? std::string(name(facts.source)) : "", std::string(name(on.known)),
+             on.time_us > 0 ? Cell(on.time_us) : Cell(),
+             on.known != Known::unmeasured ? Cell(on.efficiency) : Cell(),
+             cell_or_null(portability.harmonic_mean), cell_or_null(portability.minimum),
+             cell_or_null(portability.pennycook),
+             !on.verified   ? ""
+             : *on.verified ? "true"
+                            : "false"});
+    }
+  }
 }
 
 }  // namespace
@@ -218,53 +320,31 @@ std::string title_of(const ComparedProblem& problem) {
   return printable(problem.problem + on + under);
 }
 
-std::string_view name(Known known) {
-  switch (known) {
-    case Known::unmeasured:
-      return "unmeasured";
-    case Known::failed:
-      return "failed";
-    case Known::screened:
-      return "screened";
-    case Known::timed:
-      return "timed";
-  }
-  return "";
-}
-
-std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& problem,
-                                                       const Databases& databases) {
-  std::vector<ChosenConfiguration> chosen;
-  for (std::size_t side = 0; side < problem.best_of.size(); ++side) {
-    const Portability& best = problem.best_of[side];
-    if (!best.on.empty()) chosen.push_back({"", side, &best, databases.row(best.on[side].id)});
-  }
-  const auto add = [&](const char* largest, const std::optional<Portability>& portability) {
-    if (!portability) return;
-    const auto known = std::find_if(portability->on.begin(), portability->on.end(),
-                                    [](const Standing& standing) { return standing.time_us > 0; });
-    chosen.push_back({largest, {}, &*portability, databases.row(known->id)});
+ViewDocument comparison_view(const Comparison& comparison, const Databases& databases,
+                             std::optional<double> fail_above) {
+  ViewDocument view{"problems"};
+  for (const char* name :
+       {"problem", "conditions", "gpu", "configuration", "template", "parameters", "side", "source", "known",
+        "time_us", "efficiency", "harmonic_mean", "minimum", "pennycook", "verified"})
+    view.columns.push_back({name});
+  view.is_dense = true;
+  view.above = lines_above(comparison);
+  view.closing = closing_lines(comparison, fail_above);
+  view.add_head = [&comparison, &databases, fail_above](Json& document) {
+    add_head(document, comparison, databases, fail_above);
   };
-  add("pennycook", problem.compromise);
-  const bool same =
-      problem.compromise && problem.safest && problem.compromise->minimum == problem.safest->minimum;
-  if (!same) add("minimum", problem.safest);
-  return chosen;
-}
-
-void write_comparison(std::ostream& out, const Comparison& comparison, const Databases& databases,
-                      Format format, const ComparisonView& view) {
-  const bool markdown = format == Format::markdown;
-  const Form form{markdown, view.colour, markdown ? kAnyWidth : view.width};
-  switch (format) {
-    case Format::table:
-    case Format::markdown:
-      return write_comparison_tables(out, comparison, databases, view.fail_above, form);
-    case Format::json:
-      return write_comparison_json(out, comparison, databases, view);
-    case Format::csv:
-      return write_comparison_csv(out, comparison, databases);
-  }
+  add_sections(view, std::span(comparison.problems), [&](const ComparedProblem& problem) {
+    ViewSection section;
+    section.title = title_of(problem);
+    section.is_for_people = problem.sides_with_kernels() > 1;
+    section.page = [&](std::size_t width) {
+      return ProblemPage{comparison, problem, chosen_configurations(problem, databases)}.page(width);
+    };
+    section.add_facts = [&](Json& facts) { add_problem(facts, comparison, problem, databases); };
+    section.rows = [&](const auto& visit) { visit_rows(comparison, problem, databases, visit); };
+    return section;
+  });
+  return view;
 }
 
 }  // namespace tiletune

@@ -37,44 +37,8 @@ std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
                             pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
 }
 
-std::string listed(const std::set<std::string>& names) {
-  return join(std::vector<std::string>(names.begin(), names.end()), ", ");
-}
-
-void add_screened(const Comparison& comparison, const ComparedProblem& problem,
-                  std::vector<std::string>& lines) {
-  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-    const SideOfProblem& facts = problem.sides[side];
-    if (facts.screened > 0) {
-      lines.push_back(fmt::format(
-          "{}: {} of {} configurations were dropped as slow (~); their times come from few samples",
-          side_name(comparison, side), facts.screened, facts.ran));
-    }
-  }
-}
-
-void add_left_out(const Comparison& comparison, const ComparedProblem& problem,
-                  std::vector<std::string>& lines) {
-  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-    const SideOfProblem& facts = problem.sides[side];
-    if (!facts.left_out.empty()) {
-      lines.push_back(
-          fmt::format("{}: {} times are left out, because there are {} ones (--source picks others)",
-                      side_name(comparison, side), sources_text(facts.left_out), name(facts.source)));
-    }
-  }
-}
-
-/// Says what "(unverified)" means where it stands.
-void add_unverified(const ComparedProblem& problem, std::vector<std::string>& lines) {
-  std::vector<const Portability*> shown;
-  for (const Portability& best : problem.best_of) shown.push_back(&best);
-  for (const auto& compromise : {&problem.compromise, &problem.safest})
-    if (*compromise) shown.push_back(&**compromise);
-  const bool any = std::ranges::any_of(shown, [](const Portability* one) {
-    return std::ranges::any_of(one->on, [](const Standing& on) { return on.verified == false; });
-  });
-  if (any) lines.emplace_back("unverified: results that were compared with nothing");
+bool has_unverified(const Portability& shown) {
+  return std::ranges::any_of(shown.on, [](const Standing& on) { return on.verified == false; });
 }
 
 /// "the best of A100 40GB on H100 SXM, NVIDIA H200", by what is lacking.
@@ -95,26 +59,6 @@ void add_unmeasured(const Comparison& comparison, const ComparedProblem& problem
   }
 }
 
-std::string interval(const Standing& standing) {
-  return fmt::format("{}..{}", three_digits(standing.low_us), three_digits(standing.high_us));
-}
-
-std::string failures_text(const SideOfProblem& side) {
-  const std::size_t count = side.failed + side.undecided;
-  return count == 1 ? "its only configuration fails" : fmt::format("all its {} configurations fail", count);
-}
-
-std::string verdict(const SideOfProblem& first, const SideOfProblem& later, const Slowdown& slower,
-                    double above) {
-  if (!slower.has_intervals) {
-    return fmt::format("beyond {}%; neither has an interval, so the noise is unknown", above);
-  }
-  return fmt::format("{} (intervals {} and {})",
-                     slower.is_certain ? fmt::format("beyond {}% and the noise", above)
-                                       : "but within the noise: not counted",
-                     interval(first.fastest), interval(later.fastest));
-}
-
 std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, double above) {
   const ComparedProblem& problem = comparison.problems[slower.problem];
   const SideOfProblem& first = problem.sides[slower.first];
@@ -122,13 +66,21 @@ std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, 
   const std::string first_name = side_name(comparison, slower.first);
   const std::string later_name = side_name(comparison, slower.later);
   if (!slower.percent) {
-    return fmt::format("slower: {}: runs on {}, no longer on {}: {}", title_of(problem), first_name,
-                       later_name, failures_text(later));
+    const std::size_t count = later.failed + later.undecided;
+    return fmt::format(
+        "slower: {}: runs on {}, no longer on {}: {}", title_of(problem), first_name, later_name,
+        count == 1 ? "its only configuration fails" : fmt::format("all its {} configurations fail", count));
   }
-  return fmt::format("slower: {}: the fastest takes {} us on {}, {} us on {}: {:+.2f}%, {}",
-                     title_of(problem), three_digits(first.fastest.time_us), first_name,
-                     three_digits(later.fastest.time_us), later_name, *slower.percent,
-                     verdict(first, later, slower, above));
+  std::string text = fmt::format("slower: {}: the fastest takes {} us on {}, {} us on {}: {:+.2f}%, ",
+                                 title_of(problem), three_digits(first.fastest.time_us), first_name,
+                                 three_digits(later.fastest.time_us), later_name, *slower.percent);
+  if (!slower.has_intervals)
+    return text + fmt::format("beyond {}%; neither has an interval, so the noise is unknown", above);
+  text += slower.is_certain ? fmt::format("beyond {}% and the noise", above)
+                            : "but within the noise: not counted";
+  return text + fmt::format(" (intervals {}..{} and {}..{})", three_digits(first.fastest.low_us),
+                            three_digits(first.fastest.high_us), three_digits(later.fastest.low_us),
+                            three_digits(later.fastest.high_us));
 }
 
 /// By side, the problems that it alone has.
@@ -172,61 +124,67 @@ void add_regressions(const Comparison& comparison, double above, std::vector<std
   }
 }
 
-/// Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
-void add_several_gpus(const Comparison& comparison, std::vector<std::string>& lines) {
-  if (comparison.by == CompareBy::gpu) return;
+}  // namespace
+
+Lines lines_above(const Comparison& comparison) {
+  Lines lines;
+  std::vector<std::string> sources;
+  for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
+    const std::set<Source>& its_sources = comparison.sides[i].sources;
+    if (!its_sources.empty())
+      sources.push_back(fmt::format("{} {}", side_name(comparison, i), sources_text(its_sources)));
+  }
+  if (comparison.mixes_sources())
+    lines.push_back(
+        fmt::format("warning: times of different sources are shown side by side: {}", join(sources, "; ")));
+  // Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
   std::set<std::string> gpus;
   for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);
-  if (gpus.size() < 2) return;
+  if (comparison.by == CompareBy::gpu || gpus.size() < 2) return lines;
   std::vector<std::string> sides;
   for (const ComparedSide& side : comparison.sides)
-    sides.push_back(fmt::format("{} of {}", side.name, listed(side.gpus)));
+    sides.push_back(fmt::format("{} of {}", side.name, fmt::join(side.gpus, ", ")));
   lines.push_back(
       printable(fmt::format("note: there are several GPUs, and each is compared on its own (--gpu "
                             "picks one): {}",
                             join(sides, "; "))));
-}
-
-void add_mixed_sources(const Comparison& comparison, std::vector<std::string>& lines) {
-  if (!comparison.mixes_sources()) return;
-  std::vector<std::string> sides;
-  for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-    const std::set<Source>& sources = comparison.sides[i].sources;
-    if (!sources.empty())
-      sides.push_back(fmt::format("{} {}", side_name(comparison, i), sources_text(sources)));
-  }
-  lines.push_back(
-      fmt::format("warning: times of different sources are shown side by side: {}", join(sides, "; ")));
-}
-
-}  // namespace
-
-std::vector<std::string> lines_above(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  add_mixed_sources(comparison, lines);
-  add_several_gpus(comparison, lines);
   return lines;
 }
 
-std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem) {
-  std::vector<std::string> lines;
+Lines lines_under(const Comparison& comparison, const ComparedProblem& problem) {
+  Lines lines;
   for (const PairOfSides& pair : problem.pairs) lines.push_back(pair_line(comparison, pair));
-  add_screened(comparison, problem, lines);
-  add_left_out(comparison, problem, lines);
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    const SideOfProblem& facts = problem.sides[side];
+    if (facts.screened > 0)
+      lines.push_back(fmt::format(
+          "{}: {} of {} configurations were dropped as slow (~); their times come from few samples",
+          side_name(comparison, side), facts.screened, facts.ran));
+  }
+  for (std::string& line : notes_on(comparison, problem)) lines.push_back(std::move(line));
   add_unmeasured(comparison, problem, lines);
-  add_unverified(problem, lines);
+  if (std::ranges::any_of(problem.best_of, has_unverified) ||
+      (problem.compromise && has_unverified(*problem.compromise)) ||
+      (problem.safest && has_unverified(*problem.safest)))
+    lines.emplace_back("unverified: results that were compared with nothing");
   if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
   return lines;
 }
 
-std::vector<std::string> notes_on(const Comparison& comparison, const ComparedProblem& problem) {
-  std::vector<std::string> lines;
-  add_left_out(comparison, problem, lines);
+Lines notes_on(const Comparison& comparison, const ComparedProblem& problem) {
+  Lines lines;
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    const SideOfProblem& facts = problem.sides[side];
+    if (!facts.left_out.empty())
+      lines.push_back(
+          fmt::format("{}: {} times are left out, because there are {} ones (--source picks others)",
+                      side_name(comparison, side), sources_text(facts.left_out), name(facts.source)));
+  }
   return lines;
 }
 
-std::vector<std::string> closing_lines(const Comparison& comparison, std::optional<double> fail_above) {
-  std::vector<std::string> lines;
+Lines closing_lines(const Comparison& comparison, std::optional<double> fail_above) {
+  Lines lines;
   for (const auto& [side, problems] : problems_of_one_side(comparison))
     lines.push_back(fmt::format("only {} has {}", side_name(comparison, side), first_few(problems)));
   if (fail_above) add_regressions(comparison, *fail_above, lines);

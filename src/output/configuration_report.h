@@ -22,9 +22,6 @@ struct ConfigurationReport {
   int multiprocessors = 0;  ///< of the GPU
 };
 
-/// Thread blocks of a launch over what the GPU holds at once: 3.88 waves leave 12% of the last one empty.
-std::optional<double> waves(const ConfigurationReport& report);
-
 /// For people: sections on the binary, time, throughput, accuracy and the method, as far as the row went.
 void write_report(std::ostream& out, const ConfigurationReport& report);
 

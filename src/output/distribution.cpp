@@ -9,13 +9,6 @@ namespace tiletune {
 
 namespace {
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 /// So many decimals that neighbouring edges differ.
 int decimals_for(double step) {
   if (!(step > 0)) return 3;
@@ -23,6 +16,13 @@ int decimals_for(double step) {
 }
 
 }  // namespace
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double share = place - static_cast<double>(below);
+  return share > 0 ? sorted[below] + share * (sorted[below + 1] - sorted[below]) : sorted[below];
+}
 
 Quartiles quartiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());

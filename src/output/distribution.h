@@ -13,7 +13,8 @@ struct Quartiles {
 };
 
 /// Interpolates between order statistics (Hyndman and Fan, Sample Quantiles in Statistical Packages, type 7).
-/// There must be at least one value.
+/// There must be at least one value. Next to an infinite one the quantile is infinite or not a number.
+double quantile(const std::vector<double>& sorted, double fraction);
 Quartiles quartiles(std::vector<double> values);
 
 struct HistogramBin {

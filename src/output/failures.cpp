@@ -1,5 +1,3 @@
-#include "output/failures.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "base/text.h"
 #include "output/export.h"
 #include "output/fields.h"
+#include "output/views.h"
 
 namespace tiletune {
 
@@ -22,38 +21,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostListed = 8;
 constexpr std::size_t kMostKinds = 200;
-constexpr std::size_t kLongestReason = 300;
-
-constexpr std::array<const char*, 6> kColumns{"kind",     "outcome", "reason",
-                                              "template", "problem", "parameters"};
-
-bool is_failure(const Trial& row) {
-  return row.kind == "kernel" && !has_run(row.outcome) && row.outcome != Outcome::dispatched;
-}
 
 std::string first_line(const std::string& reason) {
-  std::string line = reason.substr(0, reason.find('\n'));
-  if (line.size() <= kLongestReason) return line;
-  line.resize(kLongestReason);
-  return line + "...";
+  constexpr std::size_t kLongestReason = 300;
+  const std::string line = reason.substr(0, reason.find('\n'));
+  return line.size() <= kLongestReason ? line : line.substr(0, kLongestReason) + "...";
 }
 
 }  // namespace
 
 std::string without_numbers(std::string_view text) {
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const auto is_part = [&](std::size_t at) {
-    const bool is_sign = (text[at] == '+' || text[at] == '-') && text[at - 1] == 'e';
-    return std::isxdigit(static_cast<unsigned char>(text[at])) != 0 || text[at] == '.' || text[at] == 'x' ||
-           is_sign;
+  const auto is_part = [](char before, char c) {
+    const bool is_sign = (c == '+' || c == '-') && before == 'e';
+    return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == 'x' || is_sign;
   };
   std::string folded;
   for (std::size_t at = 0; at < text.size();) {
-    folded += is_digit(text[at]) ? '#' : text[at];
-    if (!is_digit(text[at++])) continue;
-    while (at < text.size() && is_part(at)) ++at;
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+    folded += is_digit ? '#' : text[at];
+    ++at;
+    while (is_digit && at < text.size() && is_part(text[at - 1], text[at])) ++at;
   }
   return folded;
 }
@@ -62,8 +50,9 @@ std::vector<FailureKind> failure_kinds(const Database& database, const TrialFilt
   // Rows are written in the order in which they were compiled or measured, which differs from run to run.
   using Place = std::tuple<std::string, std::string, std::string>;
   std::map<std::pair<Outcome, std::string>, std::pair<Place, FailureKind>> found;
+  static constexpr std::array kColumns{"kind", "outcome", "reason", "template", "problem", "parameters"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& row) {
-    if (!is_failure(row)) return;
+    if (row.kind != "kernel" || has_run(row.outcome) || row.outcome == Outcome::dispatched) return;
     std::string line = first_line(row.reason);
     Place place{row.template_name, row.problem, row.parameters};
     std::pair<Outcome, std::string> what{row.outcome, without_numbers(line)};
@@ -83,6 +72,7 @@ std::vector<FailureKind> failure_kinds(const Database& database, const TrialFilt
 }
 
 std::string failure_lines(const std::vector<FailureKind>& kinds, const Database& database) {
+  constexpr std::size_t kMostListed = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostListed); ++i) {
     const Trial example = database.row(kinds[i].example);
@@ -97,15 +87,12 @@ std::string failure_lines(const std::vector<FailureKind>& kinds, const Database&
 
 Json to_json(const std::vector<FailureKind>& kinds, const Database& database) {
   Json list = Json::array();
-  for (const FailureKind& kind : kinds) {
-    const Json row = to_json(database.row(kind.example));
-    Json example = Json::object();
-    for (const char* column : {"template", "problem", "gpu", "parameters"}) example[column] = row.at(column);
+  for (const FailureKind& kind : kinds)
     list.push_back({{"outcome", name(kind.outcome)},
                     {"count", kind.count},
                     {"reason", kind.reason},
-                    {"example", std::move(example)}});
-  }
+                    {"example", columns_json(database.row(kind.example),
+                                             {"template", "problem", "gpu", "parameters"})}});
   return list;
 }
 

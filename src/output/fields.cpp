@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"
 
@@ -13,107 +14,108 @@ namespace tiletune {
 
 namespace {
 
-Field field_of(const Column& column) {
-  return {column.name, column.type, column.meaning,
-          [&column](const RankedTrial& row) { return column.read(row.trial); }, &column};
+using Json = nlohmann::ordered_json;
+
+template <typename Number>
+Cell cell_of(const std::optional<Number>& number) {
+  return number ? Cell(static_cast<std::int64_t>(*number)) : Cell();
 }
 
-Field rank_field() {
-  return {
-      "rank",
-      CellType::integer,
-      "place among comparable rows; equal where rows cannot be distinguished",
-      [](const RankedTrial& row) -> Cell { return row.rank == 0 ? Cell() : Cell(std::int64_t{row.rank}); },
-      nullptr,
-      false};
-}
-
-Field tied_field() {
-  return {"tied",
-          CellType::integer,
-          "1: others share the rank",
-          [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; },
-          nullptr,
-          false,
-          true};
-}
-
-Field verified_field() {
-  return {"verified",
-          CellType::integer,
-          "1: results were compared with a reference, 0: with nothing (timed on a GPU only)",
-          [](const RankedTrial& row) -> Cell {
-            const auto verified = verified_of(row.trial);
-            return verified ? Cell(std::int64_t{*verified ? 1 : 0}) : Cell();
-          },
-          nullptr,
-          true,
-          true};
-}
-
-Field interval_field() {
-  return {"ci_us", CellType::text, "ci_low_us..ci_high_us: the median's 95% interval, us",
-          [](const RankedTrial& row) -> Cell {
-            const Trial& trial = row.trial;
-            if (!trial.ci_low_us || !trial.ci_high_us) return {};
-            return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
-          },
-          &column_by_name("ci_low_us")};
-}
-
-Field limiter_field() {
-  Field field = field_of(column_by_name("occupancy_limiter"));
-  field.name = "limiter";
-  field.meaning = "short for occupancy_limiter: " + field.meaning;
-  return field;
+/// "97.0..103"
+Cell interval_of(const RankedTrial& row) {
+  const Trial& trial = row.trial;
+  if (!trial.ci_low_us || !trial.ci_high_us) return {};
+  return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
 }
 
 /// The throughput of launches that follow each other for seconds.
-Field sustained_tflops_field() {
-  return {"sustained_tflops", CellType::real,
-          "10^12 operations per second, back to back: tflops * median_us / sustained_us",
-          [](const RankedTrial& row) -> Cell {
-            const Trial& trial = row.trial;
-            if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
-            return *trial.tflops * *trial.median_us / *trial.sustained_us;
-          }};
+Cell sustained_tflops_of(const RankedTrial& row) {
+  const Trial& trial = row.trial;
+  if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
+  return *trial.tflops * *trial.median_us / *trial.sustained_us;
 }
 
-bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
+Field field_of(const Column& column) {
+  return {{column.name, column.type, ColumnOf::all, nullptr, drop_order(column.name)},
+          column.meaning,
+          [&column](const RankedTrial& row) { return column.read(row.trial); },
+          &column};
+}
+
+/// What is no column of the database. Those for people alone are headers of the standard columns.
+std::vector<Field> added_fields() {
+  const Field limiter = field_of(column_by_name("occupancy_limiter"));
+  return {{{"rank", CellType::integer},
+           "place among comparable rows; equal where rows cannot be distinguished",
+           [](const RankedTrial& row) { return row.rank == 0 ? Cell() : Cell(std::int64_t{row.rank}); },
+           nullptr,
+           false},
+          {{"tied", CellType::integer, ColumnOf::all, nullptr, 0, true},
+           "1: others share the rank",
+           [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; },
+           nullptr,
+           false},
+          {{"verified", CellType::integer, ColumnOf::all, nullptr, 0, true},
+           "1: results were compared with a reference, 0: with nothing (timed on a GPU only)",
+           [](const RankedTrial& row) { return cell_of(verified_of(row.trial)); }},
+          {{"ci_us", CellType::text, ColumnOf::people, nullptr, drop_order("ci_us")},
+           "ci_low_us..ci_high_us: the median's 95% interval, us",
+           interval_of,
+           &column_by_name("ci_low_us")},
+          {{"limiter", limiter.type, ColumnOf::people, nullptr, drop_order("limiter")},
+           "short for occupancy_limiter: " + limiter.meaning,
+           limiter.read,
+           limiter.sorted_by},
+          {{"sustained_tflops", CellType::real, ColumnOf::people, nullptr, drop_order("sustained_tflops")},
+           "10^12 operations per second, back to back: tflops * median_us / sustained_us",
+           sustained_tflops_of}};
+}
 
 /// By place among the rows. Rows are read in the order in which they lie in the database: it matters where
 /// there are millions.
 std::vector<Cell> cells_of(const Database& database, const std::vector<RankedRow>& rows, const Field& field) {
   std::vector<Cell> cells(rows.size());
-  if (!field.reads_trial) {
-    for (std::size_t i = 0; i < rows.size(); ++i) cells[i] = field.read({{}, rows[i].rank, rows[i].tied});
-    return cells;
-  }
   std::vector<std::size_t> by_id(rows.size());
   std::iota(by_id.begin(), by_id.end(), 0U);
   std::sort(by_id.begin(), by_id.end(), [&](auto a, auto b) { return rows[a].id < rows[b].id; });
   for (const std::size_t i : by_id) {
-    cells[i] = field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
-                                          : database.cell(rows[i].id, *field.sorted_by);
+    cells[i] = !field.reads_trial           ? field.read({{}, rows[i].rank, rows[i].tied})
+               : field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
+                                            : database.cell(rows[i].id, *field.sorted_by);
   }
   return cells;
 }
 
 /// All cells of a column that are not null hold one type, so Cell's own order compares their values.
-void sort_rows(const Database& database, std::vector<RankedRow>& rows, const SortOrder& order) {
+std::vector<RankedRow> sorted_rows(const Database& database, const std::vector<RankedRow>& rows,
+                                   const SortOrder& order) {
   const std::vector<Cell> cells = cells_of(database, rows, *order.field);
   std::vector<std::size_t> places(rows.size());
   std::iota(places.begin(), places.end(), 0U);
   std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-    const Cell& first = cells[a];
-    const Cell& second = cells[b];
-    if (is_null(first) || is_null(second)) return !is_null(first) && is_null(second);
-    return order.descending ? second < first : first < second;
+    const bool a_is_null = std::holds_alternative<std::monostate>(cells[a]);
+    const bool b_is_null = std::holds_alternative<std::monostate>(cells[b]);
+    if (a_is_null || b_is_null) return !a_is_null && b_is_null;
+    return order.descending ? cells[b] < cells[a] : cells[a] < cells[b];
   });
   std::vector<RankedRow> sorted;
   sorted.reserve(rows.size());
   for (const std::size_t place : places) sorted.push_back(rows[place]);
-  rows = std::move(sorted);
+  return sorted;
+}
+
+/// The column that was probably meant: the shortest of those whose name has these words, which underscores
+/// separate.
+std::string meant_column(const std::string& text) {
+  if (text == "time" || text == "time_us") return " Did you mean 'median_us'?";
+  std::vector<std::string> known;
+  const std::string* shortest = nullptr;
+  for (const Field& field : known_fields()) {
+    known.push_back(field.name);
+    const bool has_words = ("_" + field.name + "_").find("_" + text + "_") != std::string::npos;
+    if (has_words && (shortest == nullptr || field.name.size() < shortest->size())) shortest = &field.name;
+  }
+  return shortest == nullptr ? suggestion(text, known) : fmt::format(" Did you mean '{}'?", *shortest);
 }
 
 }  // namespace
@@ -123,55 +125,54 @@ std::optional<bool> verified_of(const Trial& trial) {
   return !is_unverified(trial);
 }
 
-namespace {
-
-/// Whether some words of the name, which underscores separate, are the text.
-bool has_words(const std::string& name, const std::string& text) {
-  return ("_" + name + "_").find("_" + text + "_") != std::string::npos;
+const std::vector<Field>& known_fields() {
+  static const std::vector<Field> kFields = [] {
+    std::vector<Field> fields = added_fields();
+    for (const Column& column : trial_columns()) fields.push_back(field_of(column));
+    return fields;
+  }();
+  return kFields;
 }
 
-/// The column that was probably meant: the shortest of those whose name has these words.
-std::string meant_column(const std::string& text, const std::vector<std::string>& known) {
-  if (text == "time" || text == "time_us") return " Did you mean 'median_us'?";
-  const std::string* shortest = nullptr;
-  for (const std::string& name : known) {
-    if (has_words(name, text) && (shortest == nullptr || name.size() < shortest->size())) shortest = &name;
-  }
-  return shortest == nullptr ? suggestion(text, known) : fmt::format(" Did you mean '{}'?", *shortest);
+std::vector<Field> all_fields() {
+  std::vector<Field> fields = known_fields();
+  std::erase_if(fields, [](const Field& field) {
+    return field.writers == ColumnOf::people || field.type == CellType::blob;
+  });
+  return fields;
 }
 
-}  // namespace
-
-Field field_by_name(const std::string& name) {
-  std::vector<std::string> known;
-  for (Field& field : known_fields()) {
-    if (field.name == name) return std::move(field);
-    known.push_back(field.name);
-  }
-  throw UserError(fmt::format("there is no column '{}'.{}", name, meant_column(name, known)),
+const Field& field_by_name(const std::string& name) {
+  const auto found = std::ranges::find(known_fields(), name, &Field::name);
+  if (found != known_fields().end()) return *found;
+  throw UserError(fmt::format("there is no column '{}'.{}", name, meant_column(name)),
                   "List the columns: tiletune rank --columns list");
 }
 
 std::vector<Field> fields_by_name(const std::vector<std::string>& names) {
   std::vector<Field> fields;
-  fields.reserve(names.size());
   for (const std::string& name : names) fields.push_back(field_by_name(name));
   return fields;
 }
 
-std::vector<Field> all_fields() {
-  std::vector<Field> fields{rank_field(), tied_field(), verified_field()};
-  for (const Column& column : trial_columns()) {
-    if (column.type != CellType::blob) fields.push_back(field_of(column));
-  }
-  return fields;
+std::vector<Field> comparable_fields(const std::vector<std::string>& names) {
+  const auto leading = comparable_columns();
+  std::vector<std::string> all(leading.begin(), leading.end());
+  all.insert(all.end(), names.begin(), names.end());
+  return fields_by_name(all);
 }
 
-std::vector<Field> known_fields() {
-  std::vector<Field> fields{rank_field(),     tied_field(),    verified_field(),
-                            interval_field(), limiter_field(), sustained_tflops_field()};
-  for (const Column& column : trial_columns()) fields.push_back(field_of(column));
-  return fields;
+Field time_field(Source source) {
+  return {{source == Source::predicted ? "predicted_us" : "median_us", CellType::real},
+          "",
+          [](const RankedTrial& row) -> Cell { return *ranking_time_us(row.trial); }};
+}
+
+Field result_field(bool any_unverified) {
+  return {{"result"}, "", [any_unverified](const RankedTrial& row) -> Cell {
+            const auto verified = any_unverified ? verified_of(row.trial) : std::nullopt;
+            return !verified ? Cell() : *verified ? "verified" : "unverified";
+          }};
 }
 
 SortOrder sort_order(const std::string& sort_by) {
@@ -182,15 +183,11 @@ SortOrder sort_order(const std::string& sort_by) {
 
 std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
                                   std::size_t limit) {
-  std::vector<RankedRow> rows = group.rows;
-  if (order.field) sort_rows(database, rows, order);
-  if (limit == 0) return rows;
-  std::vector<RankedRow> shown;
+  std::vector<RankedRow> rows = order.field ? sorted_rows(database, group.rows, order) : group.rows;
   std::size_t kernels = 0;
-  for (const RankedRow& row : rows) {
-    if (row.rank == 0 || ++kernels <= limit) shown.push_back(row);
-  }
-  return shown;
+  if (limit != 0)
+    std::erase_if(rows, [&](const RankedRow& row) { return row.rank != 0 && ++kernels > limit; });
+  return rows;
 }
 
 RankedTrial read_row(const Database& database, const RankedRow& row) {
@@ -204,16 +201,82 @@ std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fie
   return cells;
 }
 
-std::string time_column(Source source) { return source == Source::predicted ? "predicted_us" : "median_us"; }
-
 std::string human_cell(const Trial& trial, const std::string& column_name) {
   const Column& column = column_by_name(column_name);
   return human_text(column.read(trial), column.type);
 }
 
 std::string parameters_text(const Trial& trial) {
-  if (trial.kind == "baseline") return "(baseline)";
-  return human_cell(trial, "parameters");
+  return trial.kind == "baseline" ? "(baseline)" : human_cell(trial, "parameters");
+}
+
+std::vector<std::string> unverified_lines(std::size_t rows) {
+  if (rows == 0) return {};
+  return {fmt::format("unverified: the results of {} were compared with nothing", counted(rows, "row"))};
+}
+
+int drop_order(std::string_view column, std::span<const std::string_view> dropped) {
+  const auto place = std::find(dropped.begin(), dropped.end(), column);
+  return place == dropped.end() ? 0 : static_cast<int>(place - dropped.begin()) + 1;
+}
+
+TextTable table_of_columns() {
+  TextTable table;
+  table.add_columns({"column", "meaning"}, Align::left);
+  for (const Field& field : known_fields()) table.add_row({field.name, field.meaning});
+  return table;
+}
+
+namespace {
+
+/// Empty for text that is not an object.
+Json parameters_of(const Trial& trial) {
+  Json values = parsed_cell(trial.parameters);
+  return values.is_object() ? values : Json::object();
+}
+
+/// "BM=128 BN=64", of the parameters that others lack.
+std::string assignments(const Json& values, const Json& others = Json::object()) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : values.items())
+    if (!others.contains(name)) texts.push_back(printable(name + "=" + value_text(value)));
+  return join(texts, " ");
+}
+
+}  // namespace
+
+void VaryingParameters::add(const Trial& trial) {
+  if (trial.kind == "baseline") return;
+  const Json values = parameters_of(trial);
+  Alike& alike = alike_.try_emplace(trial.template_name, Alike{values}).first->second;
+  ++alike.rows;
+  const std::size_t before = std::max(alike.values.size(), values.size());
+  Json equal = Json::object();
+  for (const auto& [name, value] : alike.values.items())
+    if (values.contains(name) && values.at(name) == value) equal[name] = value;
+  alike.values = std::move(equal);
+  alike.all = alike.all && alike.values.size() == before;
+}
+
+std::string VaryingParameters::of(const Trial& trial) const {
+  const auto alike = alike_.find(trial.template_name);
+  const Json values = parameters_of(trial);
+  if (trial.kind == "baseline" || !is_left_out(alike->second) || values.empty())
+    return parameters_text(trial);
+  const std::string text = assignments(values, alike->second.values);
+  return text.empty() ? "-" : text;
+}
+
+Field VaryingParameters::field() const {
+  return {{"parameters"}, "", [this](const RankedTrial& row) -> Cell { return of(row.trial); }};
+}
+
+std::vector<std::string> VaryingParameters::legend() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, alike] : alike_)
+    if (is_left_out(alike) && !alike.values.empty())
+      lines.push_back(fmt::format("in every {} row shown: {}", printable(name), assignments(alike.values)));
+  return lines;
 }
 
 }  // namespace tiletune

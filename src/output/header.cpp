@@ -1,5 +1,3 @@
-#include "output/header.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
+#include "output/export.h"
 #include "output/size_check.h"
 
 namespace tiletune {
@@ -41,14 +40,6 @@ constexpr std::string_view kKeywords =
     "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while "
     "xor xor_eq ";
 
-/// The whole of a text as a number; 0 for anything else.
-long long number_in(std::string_view text) {
-  long long number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end && number > 0 ? number : 0;
-}
-
 /// The sizes that a problem's label lists, before its leading dimensions. None where there are more than an
 /// operation has dimensions, as an untrusted database may say.
 std::vector<std::string> size_words(const std::string& problem) {
@@ -66,16 +57,23 @@ std::size_t sizes_of_each(const std::vector<Trial>& trials) {
   return most;
 }
 
-/// "{4096LL, 4096LL, 4096LL, 0LL}", `count` of them; all zero where the problem's label is not a list of
-/// sizes.
-std::string sizes_text(const std::string& problem, std::size_t count) {
-  const std::vector<std::string> sizes = size_words(problem);
-  const bool are_sizes =
-      std::all_of(sizes.begin(), sizes.end(), [](const std::string& size) { return number_in(size) > 0; });
+/// "{4096LL, 4096LL, 4096LL, 0LL}": so many sizes, zero behind the last.
+std::string sizes_text(const std::vector<std::int64_t>& sizes, std::size_t count) {
   std::vector<std::string> numbers;
-  for (std::size_t i = 0; i < count; ++i)
-    numbers.push_back(fmt::format("{}LL", are_sizes && i < sizes.size() ? number_in(sizes[i]) : 0));
+  for (const std::int64_t size : sizes) numbers.push_back(fmt::format("{}LL", size));
+  numbers.resize(count, "0LL");
   return "{" + join(numbers, ", ") + "}";
+}
+
+/// None where the problem's label is not a list of sizes.
+std::vector<std::int64_t> sizes_of(const std::string& problem) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& word : size_words(problem)) {
+    const char* const end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, sizes.emplace_back(0));
+    if (error != std::errc() || rest != end || sizes.back() <= 0) return {};
+  }
+  return sizes;
 }
 
 /// 90 of "sm_90a"; 0 for anything else.
@@ -93,45 +91,18 @@ unsigned launch_number(std::int64_t number) {
   return fits ? static_cast<unsigned>(number) : 0;
 }
 
-unsigned launch_number(const Json& json) {
-  return json.is_number_integer() ? launch_number(json.get<std::int64_t>()) : 0;
-}
-
 std::string extent_text(const Json& launch, const char* name) {
-  std::array<unsigned, 3> extent{};
-  const auto found = launch.find(name);
-  if (found != launch.end() && found->is_array()) {
-    for (std::size_t i = 0; i < std::min(extent.size(), found->size()); ++i)
-      extent.at(i) = launch_number((*found)[i]);
-  }
-  return fmt::format("{{{}, {}, {}}}", extent[0], extent[1], extent[2]);
+  const Json extent = launch.value(name, Json());
+  std::array<unsigned, 3> numbers{};
+  for (std::size_t i = 0; extent.is_array() && i < std::min(numbers.size(), extent.size()); ++i)
+    if (extent[i].is_number_integer()) numbers.at(i) = launch_number(extent[i].get<std::int64_t>());
+  return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
 }
 
 Json object_in(const std::string& text) {
   Json json = parsed_cell(text);
   return json.is_object() ? json : Json::object();
 }
-
-/// "inline constexpr Parameter kParameters3[] = {...};" unless there are none.
-std::string parameters_definition(const Json& parameters, std::size_t number) {
-  if (parameters.empty()) return "";
-  std::string text = fmt::format("inline constexpr Parameter kParameters{}[] = {{", number);
-  for (const auto& [name, value] : parameters.items())
-    text += fmt::format("{{{}, {}}}, ", cpp_literal(name), cpp_literal(value_text(value)));
-  text.resize(text.size() - 2);
-  return text + "};\n";
-}
-
-bool beta_is_zero(const std::string& scalars) {
-  const std::vector<std::string> words = split(scalars, ' ');
-  return std::find(words.begin(), words.end(), "beta=0") != words.end();
-}
-
-/// What must hold of other sizes than an entry's.
-struct SizeConditions {
-  std::vector<std::string> texts;
-  std::string function;  ///< that computes it in C++; empty where nothing is known of it
-};
 
 /// The names of the sizes that a problem's label lists; leading dimensions stand behind them.
 std::vector<std::string> dimension_names(const Trial& trial) {
@@ -142,71 +113,6 @@ std::vector<std::string> dimension_names(const Trial& trial) {
     if (names.size() < count) names.push_back(name);
   }
   return names;
-}
-
-/// The functions that check sizes, each written once.
-class SizeChecks {
- public:
-  SizeConditions add(const Trial& trial) {
-    SizeConditions conditions;
-    const Json list = parsed_cell(trial.size_conditions);
-    const std::vector<std::string> names = dimension_names(trial);
-    if (!list.is_array()) return conditions;
-    std::vector<std::string> known;
-    bool all_known = !names.empty();
-    for (const Json& condition : list) {
-      const std::string text = condition.is_string() ? condition.get<std::string>() : "";
-      if (holds_always(text, names)) continue;
-      if (!text.empty()) conditions.texts.push_back(text);
-      const auto cpp = cpp_condition(text, names);
-      if (cpp) known.push_back(*cpp);
-      all_known = all_known && cpp.has_value();
-    }
-    if (all_known || !known.empty()) conditions.function = function_of(known, all_known);
-    return conditions;
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  std::string function_of(const std::vector<std::string>& known, bool all_known) {
-    std::string body = all_known ? "Constraints::hold" : "Constraints::not_known";
-    if (!known.empty()) body = join(known, " &&\n         ") + " ? " + body + " : Constraints::refused";
-    const auto [found, is_new] = names_.try_emplace(body, fmt::format("constraints{}", names_.size()));
-    if (is_new) {
-      text_ +=
-          fmt::format("constexpr Constraints {}([[maybe_unused]] const long long* n) {{\n  return {};\n}}\n",
-                      found->second, body);
-    }
-    return found->second;
-  }
-
-  std::map<std::string, std::string> names_;  ///< by what they return
-  std::string text_;
-};
-
-/// `number` is that of the entry; each has `sizes`.
-std::string entry_text(const Trial& trial, std::size_t number, std::size_t sizes,
-                       const SizeConditions& conditions) {
-  const Json launch = object_in(trial.launch);
-  const std::size_t parameters = object_in(trial.parameters).size();
-  std::string text = "    {";
-  for (const std::string* field : {&trial.gpu, &trial.gpu_uuid}) text += cpp_literal(*field) + ", ";
-  text += fmt::format("{}, ", compute_capability(trial.architecture));
-  for (const std::string* field : {&trial.operation, &trial.options, &trial.element_types, &trial.scalars})
-    text += cpp_literal(*field) + ", ";
-  text += fmt::format("{}, {}, {}, {},\n     ", beta_is_zero(trial.scalars), cpp_literal(trial.cache),
-                      cpp_literal(std::string(name(trial.source))), is_unverified(trial));
-  text += fmt::format("{}, {}, {},\n     ", cpp_literal(trial.problem), sizes_text(trial.problem, sizes),
-                      trial.problem.find(' ') == std::string::npos);
-  for (const std::string* field : {&trial.template_name, &trial.kernel_expression, &trial.compile_options})
-    text += cpp_literal(*field) + ",\n     ";
-  text += parameters == 0 ? "nullptr, 0, " : fmt::format("kParameters{}, {}, ", number, parameters);
-  return text + fmt::format("{}, {}, {}U, {:.9g},\n     {}, {}}},\n", extent_text(launch, "grid"),
-                            extent_text(launch, "block"),
-                            launch_number(trial.dynamic_shared_bytes.value_or(0)),
-                            ranking_time_us(trial).value_or(0), cpp_literal(join(conditions.texts, "; ")),
-                            conditions.function.empty() ? "nullptr" : "detail::" + conditions.function);
 }
 
 /// An entry has one grid and one block. Why it cannot describe a configuration; empty: it can.
@@ -277,8 +183,15 @@ class Entries {
       left_out_.push_back(std::move(text));
       return false;
     }
-    parameters_ += parameters_definition(object_in(trial.parameters), count_);
-    entries_ += entry_text(trial, count_++, sizes_, checks_.add(trial));
+    const Json values = object_in(trial.parameters);
+    std::vector<std::string> parameters;
+    for (const auto& [name, value] : values.items())
+      parameters.push_back(fmt::format("{{{}, {}}}", cpp_literal(name), cpp_literal(value_text(value))));
+    if (!parameters.empty())
+      parameters_ += fmt::format("inline constexpr Parameter kParameters{}[] = {{{}}};\n", count_,
+                                 join(parameters, ", "));
+    add_entry(trial, parameters.size());
+    ++count_;
     return true;
   }
 
@@ -294,31 +207,74 @@ class Entries {
 
   std::vector<Replacement> replacements() const {
     return {{"/*sizes*/ 4", std::to_string(sizes_)},
-            {"// {checks}\n", checks_.text()},
+            {"// {checks}\n", checks_},
             {"// {parameters}\n", parameters_},
             {"// {entries}\n", entries_}};
   }
 
  private:
+  void add_entry(const Trial& trial, std::size_t parameters) {
+    const Json launch = object_in(trial.launch);
+    const std::vector<std::string> scalars = split(trial.scalars, ' ');
+    const bool beta_is_zero = std::ranges::find(scalars, "beta=0") != scalars.end();
+    std::string text = "    {";
+    for (const std::string* field : {&trial.gpu, &trial.gpu_uuid}) text += cpp_literal(*field) + ", ";
+    text += fmt::format("{}, ", compute_capability(trial.architecture));
+    for (const std::string* field : {&trial.operation, &trial.options, &trial.element_types, &trial.scalars})
+      text += cpp_literal(*field) + ", ";
+    text += fmt::format("{}, {}, {}, {},\n     ", beta_is_zero, cpp_literal(trial.cache),
+                        cpp_literal(std::string(name(trial.source))), is_unverified(trial));
+    text += fmt::format("{}, {}, {},\n     ", cpp_literal(trial.problem),
+                        sizes_text(sizes_of(trial.problem), sizes_),
+                        trial.problem.find(' ') == std::string::npos);
+    for (const std::string* field : {&trial.template_name, &trial.kernel_expression, &trial.compile_options})
+      text += cpp_literal(*field) + ",\n     ";
+    text += parameters == 0 ? "nullptr, 0, " : fmt::format("kParameters{}, {}, ", count_, parameters);
+    std::vector<std::string> conditions;
+    const std::string check = add_check(trial, conditions);
+    entries_ +=
+        text + fmt::format("{}, {}, {}U, {:.9g},\n     {}, {}}},\n", extent_text(launch, "grid"),
+                           extent_text(launch, "block"),
+                           launch_number(trial.dynamic_shared_bytes.value_or(0)),
+                           ranking_time_us(trial).value_or(0), cpp_literal(join(conditions, "; ")), check);
+  }
+
+  /// The function that checks what must hold of other sizes than an entry's; each is written once. "nullptr"
+  /// where nothing is known of it.
+  std::string add_check(const Trial& trial, std::vector<std::string>& conditions) {
+    const Json list = parsed_cell(trial.size_conditions);
+    if (!list.is_array()) return "nullptr";
+    const std::vector<std::string> names = dimension_names(trial);
+    std::vector<std::string> known;
+    bool all_known = !names.empty();
+    for (const Json& condition : list) {
+      const std::string text = condition.is_string() ? condition.get<std::string>() : "";
+      if (holds_always(text, names)) continue;
+      if (!text.empty()) conditions.push_back(text);
+      const auto cpp = cpp_number(text, names);
+      if (cpp) known.push_back(fmt::format("holds({})", *cpp));
+      all_known = all_known && cpp.has_value();
+    }
+    if (!all_known && known.empty()) return "nullptr";
+    std::string body = all_known ? "Constraints::hold" : "Constraints::not_known";
+    if (!known.empty()) body = join(known, " &&\n         ") + " ? " + body + " : Constraints::refused";
+    const auto [found, is_new] =
+        check_names_.try_emplace(body, fmt::format("constraints{}", check_names_.size()));
+    if (is_new)
+      checks_ +=
+          fmt::format("constexpr Constraints {}([[maybe_unused]] const long long* n) {{\n  return {};\n}}\n",
+                      found->second, body);
+    return "detail::" + found->second;
+  }
+
   std::size_t sizes_;
   std::size_t count_ = 0;
-  SizeChecks checks_;
+  std::map<std::string, std::string> check_names_;  ///< by what they return
+  std::string checks_;
   std::string parameters_;
   std::string entries_;
   std::vector<std::string> left_out_;
 };
-
-/// "2.1 + 0.31 * waves[0] + 0.00024 * waves[0] * size(n[2])"
-std::string sum_text(const TimeModel& model) {
-  std::vector<std::string> terms;
-  for (const TimeModel::Term& term : model.terms()) {
-    std::string text = fmt::format("{:.17g}", term.us);
-    if (term.launch) text += fmt::format(" * waves[{}]", *term.launch);
-    for (const std::size_t size : term.sizes) text += fmt::format(" * size(n[{}])", size);
-    terms.push_back(std::move(text));
-  }
-  return join(terms, " + ");
-}
 
 /// What choose() reads of portfolios: the kernels' times on other sizes, and which is the fastest on those
 /// that were tuned.
@@ -336,18 +292,15 @@ class ChoiceTables {
     }
     for (const FastestKernelOn& fastest : fastest_kernels(recorded)) {
       if (!places[fastest.kernel]) continue;
-      std::vector<std::string> numbers;
-      for (const std::int64_t size : fastest.sizes) numbers.push_back(fmt::format("{}LL", size));
-      numbers.resize(sizes_, "0LL");
-      tuned_.push_back(fmt::format("    {{{{{}}}, {}}},\n", join(numbers, ", "), *places[fastest.kernel]));
+      tuned_.push_back(
+          fmt::format("    {{{}, {}}},\n", sizes_text(fastest.sizes, sizes_), *places[fastest.kernel]));
     }
     portfolios_ += fmt::format("    {{{}, {}, {}, {}}},\n", first, times_.size(), first_tuned, tuned_.size());
   }
 
   std::vector<Replacement> replacements() const {
     // No portfolio refers to the last one: it is there because an array has at least one element.
-    const std::string none =
-        fmt::format("    {{{{{}}}, 0}},\n", join(std::vector<std::string>(sizes_, "0LL"), ", "));
+    const std::string none = fmt::format("    {{{}, 0}},\n", sizes_text({}, sizes_));
     return {{"// {times}\n", functions_},
             {"// {time of each entry}\n", join(times_, "")},
             {"// {tuned}\n", join(tuned_, "") + none},
@@ -356,32 +309,37 @@ class ChoiceTables {
   }
 
  private:
-  /// "nullptr" where nothing predicts it, or not in C++.
+  /// "nullptr" where nothing predicts it, or not in C++; else a function that computes
+  /// "2.1 + 0.31 * waves[0] + 0.00024 * waves[0] * size(n[2])".
   void add_time(const TimeModel& model, const Trial& kernel) {
     const std::vector<std::string> names = dimension_names(kernel);
-    const Json expressions = parsed_cell(kernel.waves);
-    const bool by_waves = std::any_of(model.terms().begin(), model.terms().end(),
-                                      [](const TimeModel::Term& term) { return term.launch.has_value(); });
-    std::vector<std::string> waves;
     bool is_known = !model.terms().empty() && !names.empty();
-    if (by_waves) {
-      for (const Json& expression : expressions) {
-        const auto cpp =
-            expression.is_string() ? cpp_number(expression.get<std::string>(), names) : std::nullopt;
-        is_known = is_known && cpp.has_value();
-        waves.push_back(fmt::format("number({})", cpp.value_or("")));
-      }
+    bool by_waves = false;
+    std::vector<std::string> terms;
+    for (const TimeModel::Term& term : model.terms()) {
+      by_waves = by_waves || term.launch.has_value();
+      std::string& text = terms.emplace_back(fmt::format("{:.17g}", term.us));
+      if (term.launch) text += fmt::format(" * waves[{}]", *term.launch);
+      for (const std::size_t size : term.sizes) text += fmt::format(" * size(n[{}])", size);
+    }
+    std::vector<std::string> waves;
+    for (const Json& expression : by_waves ? parsed_cell(kernel.waves) : Json()) {
+      const auto cpp =
+          expression.is_string() ? cpp_number(expression.get<std::string>(), names) : std::nullopt;
+      is_known = is_known && cpp.has_value();
+      waves.push_back(fmt::format("number({})", cpp.value_or("")));
     }
     if (!is_known) {
       times_.emplace_back("    nullptr,\n");
       return;
     }
-    std::string body;
-    if (by_waves)
-      body = fmt::format("  const double waves[] = {{{}}};\n", join(waves, ",\n                          "));
-    body += fmt::format("  return shorter_than_never({});\n", sum_text(model));
-    functions_ += fmt::format("constexpr double time_us{}([[maybe_unused]] const long long* n) {{\n{}}}\n",
-                              times_.size(), body);
+    const std::string declaration = by_waves ? fmt::format("  const double waves[] = {{{}}};\n",
+                                                           join(waves, ",\n                          "))
+                                             : "";
+    functions_ += fmt::format(
+        "constexpr double time_us{}([[maybe_unused]] const long long* n) {{\n{}  return "
+        "shorter_than_never({});\n}}\n",
+        times_.size(), declaration, join(terms, " + "));
     times_.push_back(fmt::format("    detail::time_us{},\n", times_.size()));
   }
 
@@ -409,33 +367,20 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
   return in_frame(replaced(without_portfolios, entries.replacements()), name_space);
 }
 
-namespace {
-
-/// choose() takes the first one that fits: what was measured goes before what was not, and newer rows before
-/// older ones.
-std::vector<const RecordedPortfolio*> in_order_of_choice(const std::vector<RecordedPortfolio>& portfolios) {
-  const auto newest = [](const RecordedPortfolio& recorded) {
-    std::int64_t row = 0;
-    for (const std::size_t kernel : recorded.portfolio.kernels)
-      row = std::max(row, recorded.group.table.kernels[kernel].row);
-    return row;
-  };
-  std::vector<const RecordedPortfolio*> sorted;
-  for (const RecordedPortfolio& recorded : portfolios) sorted.push_back(&recorded);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const RecordedPortfolio* a, const RecordedPortfolio* b) {
-    const bool a_measured = a->group.what.source == Source::measured;
-    const bool b_measured = b->group.what.source == Source::measured;
-    return a_measured != b_measured ? a_measured : newest(*a) > newest(*b);
-  });
-  return sorted;
-}
-
-}  // namespace
-
 std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                                  const std::string& name_space,
                                  const std::function<void(const std::string&)>& note) {
-  const std::vector<const RecordedPortfolio*> sorted = in_order_of_choice(portfolios);
+  // choose() takes the first one that fits: what was measured goes before what was not, and newer rows before
+  // older ones.
+  const auto order = [](const RecordedPortfolio* recorded) {
+    std::int64_t newest = 0;
+    for (const std::size_t kernel : recorded->portfolio.kernels)
+      newest = std::max(newest, recorded->group.table.kernels[kernel].row);
+    return std::pair(recorded->group.what.source == Source::measured, newest);
+  };
+  std::vector<const RecordedPortfolio*> sorted;
+  for (const RecordedPortfolio& recorded : portfolios) sorted.push_back(&recorded);
+  std::ranges::stable_sort(sorted, std::greater<>(), order);
   std::vector<std::vector<Trial>> kernels;
   std::size_t sizes = 0;
   for (const RecordedPortfolio* recorded : sorted) {

@@ -3,10 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "base/text.h"
 #include "output/cell_text.h"
 #include "output/export.h"
-#include "output/group_table.h"
 #include "output/views.h"
 #include "store/columns.h"
 
@@ -16,52 +14,47 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-ViewPage page_of(const Ladder& ladder, const Database& database) {
-  std::vector<Trial> rungs;
-  Throughput throughput;
-  for (const LadderRung& rung : ladder.rungs) throughput.add(rungs.emplace_back(database.row(rung.id)));
-  const auto unverified = std::count_if(rungs.begin(), rungs.end(), is_unverified);
-  const bool has_steps = std::any_of(ladder.rungs.begin(), ladder.rungs.end(),
-                                     [](const LadderRung& rung) { return !rung.step.empty(); });
-  TextTable table;
-  if (has_steps) table.add_column("step", Align::left);
-  table.add_column("template", Align::left);
-  table.add_column("parameters", Align::left);
-  if (unverified > 0) table.add_column("result", Align::left);
-  for (const std::string& name :
-       {time_column(ladder.source), throughput.column(), std::string("speedup_over_first"),
-        std::string("speedup_over_previous"), std::string("percent_of_baseline")}) {
-    table.add_column(name, Align::right, drop_order(name));
-  }
-  for (std::size_t i = 0; i < rungs.size(); ++i) {
-    const Trial& trial = rungs[i];
-    const LadderRung& rung = ladder.rungs[i];
-    std::vector<std::string> cells{trial.template_name, parameters_text(trial)};
-    if (has_steps) cells.insert(cells.begin(), rung.step);
-    if (unverified > 0) cells.push_back(verified_text(trial));
-    for (std::string& cell :
-         std::vector{three_digits(*ranking_time_us(trial)), human_cell(trial, throughput.column()),
-                     three_digits(rung.speedup_over_first), three_digits(rung.speedup_over_previous),
-                     human_cell(trial, "percent_of_baseline")})
-      cells.push_back(std::move(cell));
-    table.add_row(std::move(cells));
-    if (trial.kind == "baseline") table.emphasise_last_row();
-  }
-  table.hide_empty_columns();
-  return {{std::move(table)}, unverified_lines(static_cast<std::size_t>(unverified))};
+/// What a ladder adds to the columns of its rows.
+Field rung_field(const char* name, double LadderRung::*speedup) {
+  return {{name, CellType::real, ColumnOf::all, nullptr, drop_order(name)},
+          "",
+          [speedup](const RankedTrial& row) -> Cell { return row.rung.*speedup; }};
 }
 
-void add_rungs(Json& facts, const Ladder& ladder, const Database& database) {
-  facts["rungs"] = Json::array();
-  for (const LadderRung& rung : ladder.rungs) {
-    Json& object = facts["rungs"].emplace_back();
-    object["step"] = rung.step.empty() ? Json() : Json(rung.step);
-    object["speedup_over_first"] = rung.speedup_over_first;
-    object["speedup_over_previous"] = rung.speedup_over_previous;
-    const Trial trial = database.row(rung.id);
-    object["verified"] = or_null(verified_of(trial));
-    object.update(to_json(trial));
-  }
+Field step_field() {
+  ViewColumn column{"step"};
+  column.may_be_blank = true;
+  return {column, "", [](const RankedTrial& row) -> Cell { return row.rung.step; }};
+}
+
+void for_each_rung(const Ladder& ladder, const Database& database,
+                   const std::function<void(const RankedTrial&)>& visit) {
+  for (const LadderRung& rung : ladder.rungs) visit({database.row(rung.id), 0, false, {}, rung});
+}
+
+ViewPage page_of(const Ladder& ladder, const Database& database) {
+  const TrialRows rows = [&](const auto& visit) { for_each_rung(ladder, database, visit); };
+  Throughput throughput;
+  std::size_t unverified = 0;
+  rows([&](const RankedTrial& row) {
+    throughput.add(row.trial);
+    unverified += is_unverified(row.trial) ? 1 : 0;
+  });
+  std::vector<Field> fields{
+      step_field(),
+      field_by_name("template"),
+      {{"parameters"}, "", [](const RankedTrial& row) -> Cell { return parameters_text(row.trial); }},
+      result_field(unverified > 0),
+      time_field(ladder.source),
+      field_by_name(throughput.column()),
+      rung_field("speedup_over_first", &LadderRung::speedup_over_first),
+      rung_field("speedup_over_previous", &LadderRung::speedup_over_previous),
+      field_by_name("percent_of_baseline")};
+  if (std::ranges::all_of(ladder.rungs, &std::string::empty, &LadderRung::step)) fields.erase(fields.begin());
+  TextTable table =
+      trial_table(fields, rows, [](const RankedTrial& row) { return row.trial.kind == "baseline"; });
+  table.hide_empty_columns();
+  return {std::move(table), unverified_lines(unverified)};
 }
 
 /// A step of a config: rows of a template with such values of some parameters.
@@ -105,31 +98,32 @@ std::vector<LadderStep> ladder_steps(const Database& database) {
 
 ViewDocument ladders_view(const std::vector<Ladder>& ladders, const Database& database,
                           const std::optional<std::vector<FailureKind>>& failures) {
-  const auto leading = comparable_columns();
-  std::vector<std::string> names(leading.begin(), leading.end());
-  names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
-                             "percent_of_baseline"});
-  const std::vector<Field> fields = fields_by_name(names);
+  std::vector<Field> fields = comparable_fields({"template", "parameters", "median_us", "predicted_us",
+                                                 "tflops", "gbs", "percent_of_baseline", "verified"});
+  fields.insert(fields.end() - 1, {rung_field("speedup_over_first", &LadderRung::speedup_over_first),
+                                   rung_field("speedup_over_previous", &LadderRung::speedup_over_previous)});
+  fields.push_back(step_field());
   ViewDocument view{"ladders", "", columns_of(fields)};
-  for (const char* name : {"speedup_over_first", "speedup_over_previous"})
-    view.columns.push_back({name, CellType::real});
-  view.columns.push_back(column_of(field_by_name("verified")));
-  view.columns.push_back({"step"});
-  if (failures) view.head["failures"] = to_json(*failures, database);
+  if (failures)
+    view.add_head = [&database, kinds = *failures](Json& document) {
+      document["failures"] = to_json(kinds, database);
+    };
   if (ladders.empty()) view.footer = "No row that ran can be shown in a ladder.\n";
   add_sections(view, std::span(ladders), [&database, fields](const Ladder& ladder) {
     ViewSection section(ladder);
-    section.add_facts = [&](Json& facts) { add_rungs(facts, ladder, database); };
-    section.page = [&] { return page_of(ladder, database); };
-    section.rows = [&](const auto& visit) {
-      for (const LadderRung& rung : ladder.rungs) {
-        const RankedTrial trial{database.row(rung.id), 0, false};
-        ViewRow row = cells_of(trial, fields);
-        row.insert(row.end(), {rung.speedup_over_first, rung.speedup_over_previous,
-                               field_by_name("verified").read(trial), rung.step});
-        visit(row);
-      }
+    section.add_facts = [&](Json& facts) {
+      facts["rungs"] = Json::array();
+      for_each_rung(ladder, database, [&](const RankedTrial& row) {
+        Json& object = facts["rungs"].emplace_back();
+        object["step"] = row.rung.step.empty() ? Json() : Json(row.rung.step);
+        object["speedup_over_first"] = row.rung.speedup_over_first;
+        object["speedup_over_previous"] = row.rung.speedup_over_previous;
+        object["verified"] = or_null(verified_of(row.trial));
+        object.update(to_json(row.trial));
+      });
     };
+    section.page = [&](std::size_t) { return page_of(ladder, database); };
+    section.rows = cells_of(fields, [&](const auto& visit) { for_each_rung(ladder, database, visit); });
     return section;
   });
   return view;

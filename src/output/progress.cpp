@@ -25,10 +25,6 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
-double seconds_between(Progress::TimePoint start, Progress::TimePoint end) {
-  return std::chrono::duration<double>(end - start).count();
-}
-
 }  // namespace
 
 Progress::Progress(bool quiet, bool terminal)
@@ -90,7 +86,7 @@ void Progress::draw(TimePoint now) {
 std::string Progress::line_at(TimePoint now) const {
   std::string line = fmt::format("{}: {}", printable(state_.task), state_.done);
   if (state_.total != 0) line += fmt::format("/{} ({}%)", state_.total, 100 * state_.done / state_.total);
-  const double seconds = seconds_between(task_started_, now);
+  const double seconds = std::chrono::duration<double>(now - task_started_).count();
   if (state_.done > task_first_done_ && seconds > 0) {
     const double rate = static_cast<double>(state_.done - task_first_done_) / seconds;
     line += fmt::format(", {}/s", three_digits(rate));

@@ -8,10 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/display.h"
+#include "output/distribution.h"
 #include "output/table.h"
 
 namespace tiletune {
@@ -20,29 +21,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The version of the document.
-constexpr int kReplayFormat = 1;
-
-std::string problem_text(const ReplayedProblem& problem) {
-  std::string text = printable(problem.problem) + ": ";
-  if (problem.curve.empty()) return text + "nothing that ran was found";
-  const ReplayStep& best = problem.curve.back();
-  text += fmt::format("found {} us", three_digits(best.best_us));
-  if (const auto percent = percent_of_best(problem)) {
-    text += fmt::format(", {}% of the best recorded ({} us)", three_digits(*percent),
-                        three_digits(*problem.best_recorded_us));
-  }
-  return text + fmt::format(", after {} and {} simulated", counted(best.evaluation, "evaluation"),
-                            human_seconds(best.simulated_s));
+std::optional<double> percent(const std::optional<double>& best_us, const std::optional<double>& found_us) {
+  if (!best_us || !found_us) return std::nullopt;
+  return 100 * *best_us / *found_us;
 }
 
-Json step_json(const ReplayStep& step, const ReplayedProblem& problem) {
-  Json json{{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}};
-  json["percent_of_best"] =
-      problem.best_recorded_us ? Json(100 * *problem.best_recorded_us / step.best_us) : Json();
-  json["template"] = step.template_name;
-  json["parameters"] = json_of(step.parameters, CellType::json);
-  return json;
+std::optional<double> percent_of_best(const ReplayedProblem& problem) {
+  if (problem.curve.empty()) return std::nullopt;
+  return percent(problem.best_recorded_us, problem.curve.back().best_us);
+}
+
+/// What all its runs have in common.
+Json json_of(const ReplayedProblem& problem) {
+  return {{"problem", problem.problem},
+          {"conditions", problem.conditions},
+          {"recorded", problem.recorded},
+          {"best_recorded_us", or_null(problem.best_recorded_us)}};
 }
 
 void add_found(Json& json, const ReplayedProblem& problem) {
@@ -54,30 +48,29 @@ void add_found(Json& json, const ReplayedProblem& problem) {
   json["evaluations"] = problem.evaluations;
 }
 
-Json problem_json(const ReplayedProblem& problem) {
-  Json json{{"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}};
-  json["best_recorded_us"] = or_null(problem.best_recorded_us);
-  add_found(json, problem);
-  json["not_recorded"] = problem.not_recorded;
-  json["simulated_s"] = problem.simulated_s;
-  json["curve"] = Json::array();
-  for (const ReplayStep& step : problem.curve) json["curve"].push_back(step_json(step, problem));
-  return json;
+Json step_json(const ReplayStep& step) {
+  return {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}};
 }
 
 }  // namespace
 
-std::optional<double> percent_of_best(const ReplayedProblem& problem) {
-  if (problem.curve.empty() || !problem.best_recorded_us) return std::nullopt;
-  return 100 * *problem.best_recorded_us / problem.curve.back().best_us;
-}
-
 std::string replay_text(const Replay& replay) {
   std::string text;
   for (const ReplayedProblem& problem : replay.problems) {
-    text += problem_text(problem) + fmt::format("; {} in all, {} simulated",
-                                                counted(problem.evaluations, "evaluation"),
-                                                human_seconds(problem.simulated_s));
+    text += printable(problem.problem) + ": ";
+    if (problem.curve.empty()) {
+      text += "nothing that ran was found";
+    } else {
+      const ReplayStep& best = problem.curve.back();
+      text += fmt::format("found {} us", three_digits(best.best_us));
+      if (const auto percent = percent_of_best(problem))
+        text += fmt::format(", {}% of the best recorded ({} us)", three_digits(*percent),
+                            three_digits(*problem.best_recorded_us));
+      text += fmt::format(", after {} and {} simulated", counted(best.evaluation, "evaluation"),
+                          human_seconds(best.simulated_s));
+    }
+    text += fmt::format("; {} in all, {} simulated", counted(problem.evaluations, "evaluation"),
+                        human_seconds(problem.simulated_s));
     if (problem.not_recorded > 0) text += fmt::format(", {} not recorded", problem.not_recorded);
     text += "\n";
   }
@@ -85,7 +78,7 @@ std::string replay_text(const Replay& replay) {
 }
 
 Json to_json(const Replay& replay) {
-  Json json{{"tiletune_replay", kReplayFormat},
+  Json json{{"tiletune_replay", 1},
             {"tiletune", kVersion},
             {"file", replay.file},
             {"gpu", replay.gpu},
@@ -97,94 +90,69 @@ Json to_json(const Replay& replay) {
   json["simulated_s"] = replay.simulated_s();
   json["notes"] = replay.notes;
   json["problems"] = Json::array();
-  for (const ReplayedProblem& problem : replay.problems) json["problems"].push_back(problem_json(problem));
+  for (const ReplayedProblem& problem : replay.problems) {
+    Json& entry = json["problems"].emplace_back(json_of(problem));
+    add_found(entry, problem);
+    entry["not_recorded"] = problem.not_recorded;
+    entry["simulated_s"] = problem.simulated_s;
+    entry["curve"] = Json::array();
+    for (const ReplayStep& step : problem.curve) {
+      Json& point = entry["curve"].emplace_back(step_json(step));
+      point["percent_of_best"] = or_null(percent(problem.best_recorded_us, step.best_us));
+      point["template"] = step.template_name;
+      point["parameters"] = json_of(step.parameters, CellType::json);
+    }
+  }
   return json;
 }
 
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::infinity();
-
-/// Interpolates between neighbours of the sorted values.
-std::optional<double> quantile_of_runs(const std::vector<double>& sorted, double fraction) {
-  const double place = fraction * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const double share = place - static_cast<double>(below);
-  double value = sorted[below];
-  if (share > 0) value += share * (sorted[below + 1] - value);
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-double best_after(const ReplayedProblem& problem, std::uint64_t evaluations) {
-  const auto after = std::find_if(problem.curve.begin(), problem.curve.end(),
-                                  [&](const ReplayStep& step) { return step.evaluation > evaluations; });
-  if (after == problem.curve.begin()) return kNothing;
-  return std::prev(after)->best_us;
-}
-
 ReplayQuartiles quartiles_after(const std::vector<Replay>& runs, std::size_t problem,
                                 std::uint64_t evaluation) {
-  std::vector<double> best_us;
-  best_us.reserve(runs.size());
-  for (const Replay& run : runs) best_us.push_back(best_after(run.problems[problem], evaluation));
+  std::vector<double> best_us;  // infinite of a run that had found nothing
+  for (const Replay& run : runs) {
+    best_us.push_back(std::numeric_limits<double>::infinity());
+    for (const ReplayStep& step : run.problems[problem].curve)
+      if (step.evaluation <= evaluation) best_us.back() = step.best_us;
+  }
   std::sort(best_us.begin(), best_us.end());
-  return {evaluation, quantile_of_runs(best_us, 0.25), quantile_of_runs(best_us, 0.5),
-          quantile_of_runs(best_us, 0.75)};
+  const auto at = [&](double fraction) {
+    const double time_us = quantile(best_us, fraction);
+    return std::isfinite(time_us) ? std::optional(time_us) : std::nullopt;
+  };
+  return {evaluation, at(0.25), at(0.5), at(0.75)};
 }
 
-std::uint64_t most_evaluations(const std::vector<Replay>& runs, std::size_t problem) {
+/// After 1, 2, 5, 10 evaluations and so on, and after the last.
+TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
   std::uint64_t most = 0;
   for (const Replay& run : runs) most = std::max(most, run.problems[problem].evaluations);
-  return most;
-}
-
-std::optional<double> percent(const std::optional<double>& best_us, const std::optional<double>& found_us) {
-  if (!best_us || !found_us) return std::nullopt;
-  return 100 * *best_us / *found_us;
-}
-
-std::string text_of(const std::optional<double>& number) { return number ? three_digits(*number) : "-"; }
-
-TextTable table_of(const std::vector<Replay>& runs, std::size_t problem) {
-  TextTable table;
-  for (const char* header :
-       {"evaluations", "lower_quartile_us", "median_us", "upper_quartile_us", "percent_of_best"})
-    table.add_column(header, Align::right);
-  const std::uint64_t most = most_evaluations(runs, problem);
   std::set<std::uint64_t> shown{most};
   for (std::uint64_t decade = 1; decade < most; decade *= 10) {
-    for (const std::uint64_t step : {1, 2, 5}) {
+    for (const std::uint64_t step : {1, 2, 5})
       if (step * decade < most) shown.insert(step * decade);
-    }
   }
-  const auto& best_us = runs.front().problems[problem].best_recorded_us;
+  TextTable table;
+  table.add_columns({"evaluations", "lower_quartile_us", "median_us", "upper_quartile_us", "percent_of_best"},
+                    Align::right);
   for (const std::uint64_t evaluation : shown) {
     const ReplayQuartiles at = quartiles_after(runs, problem, evaluation);
-    table.add_row({std::to_string(evaluation), text_of(at.lower_us), text_of(at.median_us),
-                   text_of(at.upper_us), text_of(percent(best_us, at.median_us))});
+    std::vector<std::string> cells{std::to_string(evaluation)};
+    for (const auto& number : {at.lower_us, at.median_us, at.upper_us,
+                               percent(runs.front().problems[problem].best_recorded_us, at.median_us)})
+      cells.push_back(number ? three_digits(*number) : "-");
+    table.add_row(std::move(cells));
   }
   return table;
-}
-
-Json run_json(const Replay& run, const ReplayedProblem& problem) {
-  Json json{{"seed", run.seed}};
-  add_found(json, problem);
-  json["simulated_s"] = problem.simulated_s;
-  json["curve"] = Json::array();
-  for (const ReplayStep& step : problem.curve) {
-    json["curve"].push_back(
-        {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}});
-  }
-  return json;
 }
 
 }  // namespace
 
 std::vector<ReplayQuartiles> quartiles_of(const std::vector<Replay>& runs, std::size_t problem) {
   std::set<std::uint64_t> changes;
-  for (const Replay& run : runs) {
+  for (const Replay& run : runs)
     for (const ReplayStep& step : run.problems[problem].curve) changes.insert(step.evaluation);
-  }
   std::vector<ReplayQuartiles> quartiles;
   for (const std::uint64_t evaluation : changes) {
     const ReplayQuartiles at = quartiles_after(runs, problem, evaluation);
@@ -216,9 +184,7 @@ Json replay_runs_json(const std::vector<Replay>& runs) {
   json["problems"] = Json::array();
   for (std::size_t i = 0; i < runs.front().problems.size(); ++i) {
     const ReplayedProblem& problem = runs.front().problems[i];
-    Json& entry = json["problems"].emplace_back(Json{
-        {"problem", problem.problem}, {"conditions", problem.conditions}, {"recorded", problem.recorded}});
-    entry["best_recorded_us"] = or_null(problem.best_recorded_us);
+    Json& entry = json["problems"].emplace_back(json_of(problem));
     entry["quartiles"] = Json::array();
     for (const ReplayQuartiles& at : quartiles_of(runs, i)) {
       entry["quartiles"].push_back(
@@ -229,7 +195,14 @@ Json replay_runs_json(const std::vector<Replay>& runs) {
            {"percent_of_best", or_null(percent(problem.best_recorded_us, at.median_us))}});
     }
     entry["runs"] = Json::array();
-    for (const Replay& run : runs) entry["runs"].push_back(run_json(run, run.problems[i]));
+    for (const Replay& run : runs) {
+      const ReplayedProblem& its_problem = run.problems[i];
+      Json& its_entry = entry["runs"].emplace_back(Json{{"seed", run.seed}});
+      add_found(its_entry, its_problem);
+      its_entry["simulated_s"] = its_problem.simulated_s;
+      its_entry["curve"] = Json::array();
+      for (const ReplayStep& step : its_problem.curve) its_entry["curve"].push_back(step_json(step));
+    }
   }
   return json;
 }

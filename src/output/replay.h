@@ -10,8 +10,6 @@
 
 namespace tiletune {
 
-/// How near a problem's best found came to the best recorded: 100 is the same time. None without both.
-std::optional<double> percent_of_best(const ReplayedProblem& problem);
 /// One sentence per problem: what was found, when, against the best recorded.
 std::string replay_text(const Replay& replay);
 /// The document of --format json, with the whole curves: {"tiletune_replay": 1, ...}.

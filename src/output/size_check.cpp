@@ -9,12 +9,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/header.h"
-#include "space/expression.h"
+#include "output/export.h"
 #include "space/operators.h"
 #include "space/parser.h"
+#include "space/program.h"
 
 namespace tiletune {
+
+using space::SymbolTable;
 
 namespace {
 
@@ -62,10 +64,6 @@ std::string function_of(Op op) {
   return found->function;
 }
 
-std::string call(const std::string& function, const std::string& left, const std::string& right) {
-  return fmt::format("{}({}, {})", function, left, right);
-}
-
 std::string literal(const Value& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "1LL" : "0LL";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}LL", *integer);
@@ -73,42 +71,29 @@ std::string literal(const Value& value) {
   return space::cpp_text(space::to_scalar(value));
 }
 
-std::string text_of(const SyntaxNode& node);
-
-/// "a < b <= c" as both(less(a, b), less_equal(b, c)).
-std::string chain(const SyntaxNode& node) {
-  std::string whole;
-  for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
-    const std::string one =
-        call(function_of(node.comparisons[i]), text_of(node.operands[i]), text_of(node.operands[i + 1]));
-    whole = whole.empty() ? one : call("both", whole, one);
-  }
-  return whole;
-}
-
-std::string membership(const SyntaxNode& node) {
-  const std::string element = text_of(node.operands.front());
-  std::string whole;
-  for (std::size_t i = 1; i < node.operands.size(); ++i) {
-    const std::string one = call("equals", element, text_of(node.operands[i]));
-    whole = whole.empty() ? one : call("either_of_both", whole, one);
-  }
-  return node.op == Op::in_list ? whole : fmt::format("inverse({})", whole);
-}
-
 std::string text_of(const SyntaxNode& node) {
   if (node.op == Op::constant) return literal(node.constant);
   if (node.op == Op::load) return fmt::format("n[{}]", node.slot);
-  if (node.op == Op::comparison_chain) return chain(node);
-  if (node.op == Op::in_list || node.op == Op::not_in_list) return membership(node);
-  if (node.op == Op::conditional)
-    return fmt::format("chosen({}, {}, {})", text_of(node.operands[0]), text_of(node.operands[1]),
-                       text_of(node.operands[2]));
+  std::vector<std::string> operands;
+  for (const SyntaxNode& operand : node.operands) operands.push_back(text_of(operand));
+  if (node.op == Op::conditional) return fmt::format("chosen({})", join(operands, ", "));
+  std::string whole;
+  const auto add = [&](const std::string& function, const std::string& one) {
+    whole = whole.empty() ? one : fmt::format("{}({}, {})", function, whole, one);
+  };
+  if (node.op == Op::comparison_chain) {  // "a < b <= c" as both(less(a, b), less_equal(b, c))
+    for (std::size_t i = 0; i < node.comparisons.size(); ++i)
+      add("both", fmt::format("{}({}, {})", function_of(node.comparisons[i]), operands[i], operands[i + 1]));
+    return whole;
+  }
+  if (node.op == Op::in_list || node.op == Op::not_in_list) {
+    for (std::size_t i = 1; i < operands.size(); ++i)
+      add("either_of_both", fmt::format("equals({}, {})", operands.front(), operands[i]));
+    return node.op == Op::in_list ? whole : fmt::format("inverse({})", whole);
+  }
   const std::string function = function_of(node.op);
-  std::string whole = text_of(node.operands.front());
-  if (node.operands.size() == 1) return fmt::format("{}({})", function, whole);
-  for (std::size_t i = 1; i < node.operands.size(); ++i)
-    whole = call(function, whole, text_of(node.operands[i]));
+  if (operands.size() == 1) return fmt::format("{}({})", function, operands.front());
+  for (const std::string& operand : operands) add(function, operand);
   return whole;
 }
 
@@ -136,16 +121,22 @@ int depth_of(const std::string& text) {
   return deepest;
 }
 
-}  // namespace
-
-bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions) {
+/// None where it is not valid: an untrusted database may hold anything.
+std::optional<SyntaxNode> parsed(const std::string& expression, const std::vector<std::string>& dimensions) {
   try {
     SymbolTable symbols;
     for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
-    return is_tautology(space::parse({condition, {}}, symbols));
-  } catch (const UserError&) {  // an untrusted database may hold anything
-    return false;
+    return space::parse({expression, {}}, symbols);
+  } catch (const UserError&) {
+    return std::nullopt;
   }
+}
+
+}  // namespace
+
+bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions) {
+  const auto node = parsed(condition, dimensions);
+  return node && is_tautology(*node);
 }
 
 std::optional<std::string> cpp_number(const std::string& expression,
@@ -153,82 +144,71 @@ std::optional<std::string> cpp_number(const std::string& expression,
   constexpr std::size_t kLongest = 32768;
   constexpr int kDeepest = 200;  // clang gives up at 256 brackets
   try {
-    SymbolTable symbols;
-    for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
-    std::string text = text_of(space::parse({expression, {}}, symbols));
-    if (text.size() <= kLongest && depth_of(text) <= kDeepest) return text;
-  } catch (const UserError&) {  // an untrusted database may hold anything
+    if (const auto node = parsed(expression, dimensions)) {
+      std::string text = text_of(*node);
+      if (text.size() <= kLongest && depth_of(text) <= kDeepest) return text;
+    }
   } catch (const NotExpressible&) {
   }
   return std::nullopt;
 }
 
-std::optional<std::string> cpp_condition(const std::string& condition,
-                                         const std::vector<std::string>& dimensions) {
-  const std::optional<std::string> number = cpp_number(condition, dimensions);
-  return number ? std::optional(fmt::format("holds({})", *number)) : std::nullopt;
-}
-
 namespace {
 
-/// None where it has no value.
-std::optional<Value> value_of(const std::string& expression, const SymbolTable& symbols,
-                              const std::vector<Value>& sizes) {
+/// Visits a recorded list of expressions: whether each is one, and its value, if it has one, for sizes. Ends
+/// where `visit` returns false. Returns false where the list or the names of dimensions are not valid.
+template <typename Visit>
+bool evaluate(const std::string& expressions, const std::vector<std::int64_t>& sizes,
+              const std::vector<std::string>& dimensions, const Visit& visit) {
+  const nlohmann::ordered_json list = parsed_cell(expressions);
+  SymbolTable symbols;
   try {
-    return Expression({expression, Where{}}, symbols).evaluate(sizes);
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
-
-bool holds(const std::string& condition, const SymbolTable& symbols, const std::vector<Value>& sizes) {
-  const std::optional<Value> value = value_of(condition, symbols, sizes);
-  return value && space::is_true(space::to_scalar(*value));
-}
-
-/// None where an untrusted database has names that are not valid.
-std::optional<SymbolTable> symbols_of(const std::vector<std::string>& dimensions) {
-  try {
-    SymbolTable symbols;
     for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
-    return symbols;
   } catch (const UserError&) {
-    return std::nullopt;
+    return false;
   }
+  const std::vector<Value> values(sizes.begin(), sizes.end());
+  const auto value_of = [&](const nlohmann::ordered_json& expression) -> std::optional<Value> {
+    try {
+      if (expression.is_string())
+        return space::evaluate(space::Program({expression.get<std::string>(), Where{}}, symbols), values);
+    } catch (const UserError&) {
+    }
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i)
+    if (!visit(list[i].is_string(), value_of(list[i]))) break;
+  return list.is_array();
 }
 
 }  // namespace
 
 std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
                             const std::vector<std::string>& dimensions) {
-  const nlohmann::ordered_json list = parsed_cell(size_conditions);
-  const std::optional<SymbolTable> symbols = symbols_of(dimensions);
-  if (!list.is_array() || !symbols) return std::nullopt;
-  const std::vector<Value> values(sizes.begin(), sizes.end());
   bool is_known = true;
-  for (const nlohmann::ordered_json& condition : list) {
-    if (!condition.is_string())
-      is_known = false;
-    else if (!holds(condition.get<std::string>(), *symbols, values))
-      return false;
-  }
-  return is_known ? std::optional(true) : std::nullopt;
+  bool is_violated = false;
+  const bool is_valid = evaluate(
+      size_conditions, sizes, dimensions, [&](bool is_expression, const std::optional<Value>& value) {
+        is_known = is_known && is_expression;
+        is_violated = is_expression && !(value && space::is_true(space::to_scalar(*value)));
+        return !is_violated;
+      });
+  if (is_violated) return false;
+  return is_valid && is_known ? std::optional(true) : std::nullopt;
 }
 
 std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
                              const std::vector<std::string>& dimensions) {
-  const nlohmann::ordered_json list = parsed_cell(waves);
-  const std::optional<SymbolTable> symbols = symbols_of(dimensions);
-  if (!list.is_array() || !symbols) return {};
-  const std::vector<Value> values(sizes.begin(), sizes.end());
   std::vector<double> all;
-  for (const nlohmann::ordered_json& expression : list) {
-    const std::optional<Value> value =
-        expression.is_string() ? value_of(expression.get<std::string>(), *symbols, values) : std::nullopt;
+  evaluate(waves, sizes, dimensions, [&](bool, const std::optional<Value>& value) {
     const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    if (number == nullptr || *number < 0) return {};
-    all.push_back(static_cast<double>(*number));
-  }
+    const bool is_known = number != nullptr && *number >= 0;
+    if (is_known)
+      all.push_back(static_cast<double>(*number));
+    else
+      all.clear();
+    return is_known;
+  });
   return all;
 }
 

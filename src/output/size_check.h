@@ -7,13 +7,10 @@
 
 namespace tiletune {
 
-/// The C++ expression that computes a condition over dimensions (space/expression.h) with the functions of
-/// best_header.h.in, from an array `n` of their sizes in this order. None for what has none: functions and
-/// operators that the header lacks, names that are not dimensions.
-std::optional<std::string> cpp_condition(const std::string& condition,
-                                         const std::vector<std::string>& dimensions);
-
-/// The C++ expression of the type Value that computes a number, such as ceil_div(M, 128).
+/// The C++ expression of the type Value that computes a number or a condition over dimensions
+/// (space/parser.h) with the functions of best_header.h.in, from an array `n` of their sizes in this
+/// order: ceil_div(n[0], 128LL). None for what has none: functions and operators that the header lacks, names
+/// that are not dimensions.
 std::optional<std::string> cpp_number(const std::string& expression,
                                       const std::vector<std::string>& dimensions);
 

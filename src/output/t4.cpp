@@ -8,14 +8,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "output/cell_text.h"
 #include "output/export.h"
-#include "output/json_stream.h"
 #include "rank/parameters.h"
 #include "rank/rows.h"
 
 namespace tiletune {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// What a T4 file leaves open, in words and as the option that chooses one.
 struct Unsaid {
@@ -40,54 +42,39 @@ struct T4Rows {
   }
 };
 
-/// Finds the rows that are out of date.
-class Latest {
- public:
-  explicit Latest(const Database& database) : order_(database) {}
-
-  void add(std::int64_t id, const Trial& trial) {
-    rows_.push_back({DatedRow(id, trial, order_), identity_of(conditions_of(trial), trial.parameters)});
-  }
-
-  /// Keys of all rows but the latest of each configuration.
-  std::set<std::string> superseded(const Database& database) {
-    std::vector<std::int64_t> all;
-    for (const Row& row : rows_) all.push_back(row.id);
-    keep_latest(rows_, [](const Row& row) { return std::tie(row.configuration); });
-    std::set<std::int64_t> current;
-    for (const Row& row : rows_) current.insert(row.id);
-    std::set<std::string> keys;
-    for (const std::int64_t id : all) {
-      if (!current.contains(id)) keys.insert(database.row(id).key);
-    }
-    return keys;
-  }
-
- private:
-  struct Row : DatedRow {
-    Identity configuration{};
-  };
-  SweepOrder order_;
-  std::vector<Row> rows_;
+struct ResultRow : DatedRow {
+  Identity configuration{};
 };
+
+/// Keys of all rows but the latest of each configuration.
+std::set<std::string> superseded_of(std::vector<ResultRow> rows, const Database& database) {
+  std::set<std::int64_t> outdated;
+  for (const ResultRow& row : rows) outdated.insert(row.id);
+  keep_latest(rows, [](const ResultRow& row) { return std::tie(row.configuration); });
+  for (const ResultRow& row : rows) outdated.erase(row.id);
+  std::set<std::string> keys;
+  for (const std::int64_t id : outdated) keys.insert(database.row(id).key);
+  return keys;
+}
 
 T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
-  Latest latest(database);
+  std::vector<ResultRow> results;
+  const SweepOrder order(database);
   static constexpr std::array kColumns{
       "kind",    "outcome", "gpu",   "problem",       "template",      "source",     "operation",
       "options", "scalars", "cache", "element_types", "seen_in_sweep", "parameters", "recorded_at"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
     if (!rows.is_result(trial)) rows.other_kinds.insert(trial.kind);
     if (trial.kind != "kernel") return;
-    latest.add(id, trial);
+    results.push_back({DatedRow(id, trial, order), identity_of(conditions_of(trial), trial.parameters)});
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!rows.unsaid[i].values.contains(std::string(values[i]))) rows.unsaid[i].values.emplace(values[i]);
     }
   });
-  rows.superseded = latest.superseded(database);
+  rows.superseded = superseded_of(std::move(results), database);
   if (!rows.superseded.empty()) rows.other_kinds.insert("kernel");
   return rows;
 }
@@ -136,59 +123,49 @@ const char* invalidity(Outcome outcome) {
   return "";
 }
 
-nlohmann::ordered_json times_of(const Trial& trial) {
-  constexpr double kMicroseconds = 1e3;  // in a millisecond
-  auto times = nlohmann::ordered_json::object();
-  if (trial.compile_ms) times["compilation_time"] = *trial.compile_ms * kMicroseconds;
-  if (!trial.samples_us.empty()) times["runtimes"] = trial.samples_us;
-  return times;
-}
-
-nlohmann::ordered_json measurement_of(const Trial& trial) {
-  nlohmann::ordered_json measurement{{"name", "time"}, {"value", name(trial.outcome)}, {"unit", "us"}};
-  if (const auto time = ranking_time_us(trial)) {
-    measurement["value"] = *time;
-  } else if (trial.median_us) {
-    measurement["value"] = *trial.median_us;
-  }
-  return measurement;
-}
-
-nlohmann::ordered_json t4_row(const Trial& trial) {
+Json t4_row(const Trial& trial) {
   auto columns = exported_row(trial, true);
   auto configuration = columns["parameters"];
   if (configuration.is_object()) {
     columns.erase("parameters");
   } else {
-    configuration = nlohmann::ordered_json::object();
+    configuration = Json::object();
   }
   columns.erase("samples_us");
+  constexpr double kMicroseconds = 1e3;  // in a millisecond
+  Json times = Json::object();
+  if (trial.compile_ms) times["compilation_time"] = *trial.compile_ms * kMicroseconds;
+  if (!trial.samples_us.empty()) times["runtimes"] = trial.samples_us;
+  const std::optional<double> ranking_time = ranking_time_us(trial);
+  const std::optional<double> time = ranking_time ? ranking_time : trial.median_us;
+  const Json measurement{
+      {"name", "time"}, {"value", time ? Json(*time) : Json(name(trial.outcome))}, {"unit", "us"}};
   const std::string validity = invalidity(trial.outcome);
   return {{"timestamp", trial.recorded_at},
           {"configuration", std::move(configuration)},
-          {"times", times_of(trial)},
+          {"times", std::move(times)},
           {"invalidity", validity},
           {"correctness", validity == "correct" ? 1 : 0},
-          {"measurements", nlohmann::ordered_json::array({measurement_of(trial)})},
+          {"measurements", Json::array({measurement})},
           {"objectives", {"time"}},
           {"tiletune", std::move(columns)}};
 }
 
-nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, const T4Rows& rows) {
-  auto others = nlohmann::ordered_json::array();
+Json envelope(const Database& database, TrialFilter filter, const T4Rows& rows) {
+  auto others = Json::array();
   filter.kinds.assign(rows.other_kinds.begin(), rows.other_kinds.end());
   if (!filter.kinds.empty()) {
     database.for_each_with_sweeps(filter, [&](const Trial& trial) {
       if (!rows.is_result(trial)) others.push_back(exported_row(trial, true));
     });
   }
-  nlohmann::ordered_json own{{"version", kVersion}};
+  Json own{{"version", kVersion}};
   for (const Unsaid& unsaid : rows.unsaid) own[unsaid.column] = *unsaid.values.begin();
   add_records(own, database);
   own["other_rows"] = std::move(others);
   return {{"schema_version", "1.0.0"},
           {"metadata", {{"timeunit", "microseconds"}, {"tiletune", std::move(own)}}},
-          {"results", nlohmann::ordered_json::array()}};
+          {"results", Json::array()}};
 }
 
 }  // namespace

@@ -18,18 +18,9 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kReset = "\x1b[0m";
 constexpr std::string_view kGap = "  ";
 /// No cell contains it, because cells are printable.
-constexpr char kEndOfCell = '\x1f';
-
-std::string padded(const std::string& cell, std::size_t width, Align align) {
-  const std::string space(width - std::min(width, display_width(cell)), ' ');
-  return align == Align::left ? cell + space : space + cell;
-}
-
-std::string bold(const std::string& line) { return std::string(kBold) + line + std::string(kReset); }
+constexpr std::string_view kBetweenCells = "\x1f";
 
 std::string markdown_line(const std::vector<std::string>& cells) {
   std::string line = "|";
@@ -66,43 +57,21 @@ constexpr std::size_t kWidestCell = 1000;
 
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
-  Row row;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell = shortened(printable(cells[i]), kWidestCell);
+    std::string& cell = cells[i];
+    cell = shortened(printable(cell), kWidestCell);
     Column& column = columns_[i];
     column.widest = std::max(column.widest, display_width(cell));
     for (const std::string& word : split(cell, ' '))
       column.longest_word = std::max(column.longest_word, display_width(word));
     column.has_value = column.has_value || (!cell.empty() && cell != "-");
-    row.joined.append(cell).append(1, kEndOfCell);
   }
-  row.joined.shrink_to_fit();
-  rows_.push_back(std::move(row));
+  rows_.push_back({join(cells, kBetweenCells)});
 }
 
 void TextTable::leave_out(const std::vector<std::string>& headers) {
   for (Column& column : columns_)
     column.is_left_out = std::find(headers.begin(), headers.end(), column.header) != headers.end();
-}
-
-void TextTable::emphasise_last_row() {
-  if (!rows_.empty()) rows_.back().emphasised = true;
-}
-
-std::vector<std::string> TextTable::Row::cells() const {
-  std::vector<std::string> cells;
-  for (std::size_t begin = 0; begin < joined.size();) {
-    const std::size_t end = joined.find(kEndOfCell, begin);
-    cells.push_back(joined.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return cells;
-}
-
-std::size_t TextTable::narrowest(const Column& column) {
-  constexpr std::size_t kReadable = 24;
-  if (column.align == Align::right) return column.widest;
-  return std::max(column.longest_word, std::min(column.widest, kReadable));
 }
 
 TextTable::Places TextTable::shown() const {
@@ -115,7 +84,6 @@ TextTable::Places TextTable::shown() const {
 
 std::vector<std::string> TextTable::headers(const Places& columns) const {
   std::vector<std::string> headers;
-  headers.reserve(columns.size());
   for (const std::size_t i : columns) headers.push_back(columns_[i].header);
   return headers;
 }
@@ -125,12 +93,16 @@ TextTable::Layout TextTable::layout(std::size_t width) const {
   for (const Column& column : columns_) layout.widths.push_back(column.widest);
   if (width == kAnyWidth) return layout;
   std::erase_if(layout.columns, [&](std::size_t i) { return columns_[i].is_left_out; });
-  /// The columns' width, if those of text take `most` at most, or what their words need.
+  constexpr std::size_t kReadable = 24;
+  // The columns' width, if those of text take `most` at most, or what their words need.
   const auto fit_text = [&](std::size_t most) {
     std::size_t sum = kGap.size() * (layout.columns.size() - 1);
     for (const std::size_t i : layout.columns) {
       const Column& column = columns_[i];
-      layout.widths[i] = std::clamp(most, narrowest(column), column.widest);
+      const std::size_t narrowest = column.align == Align::right
+                                        ? column.widest
+                                        : std::max(column.longest_word, std::min(column.widest, kReadable));
+      layout.widths[i] = std::clamp(most, narrowest, column.widest);
       sum += layout.widths[i];
     }
     return sum;
@@ -189,10 +161,11 @@ std::string TextTable::lines(const std::vector<std::string>& cells, const Places
     for (const std::size_t column : columns) {
       if (column != columns.front()) line += kGap;
       const std::string part = i < parts[column].size() ? parts[column][i] : "";
-      line += padded(part, widths[column], columns_[column].align);
+      const std::string space(widths[column] - std::min(widths[column], display_width(part)), ' ');
+      line += columns_[column].align == Align::left ? part + space : space + part;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += (is_bold ? bold(line) : line) + '\n';
+    text += (is_bold ? "\x1b[1m" + line + "\x1b[0m" : line) + '\n';
   }
   return text;
 }
@@ -204,7 +177,8 @@ void TextTable::write_text(std::ostream& out, const TextStyle& style) const {
   for (const Places& columns : blocks(layout, style.width)) {
     out << lines(names, columns, layout.widths, false);
     for (const Row& row : rows_)
-      out << lines(row.cells(), columns, layout.widths, row.emphasised && style.colour);
+      out << lines(split(row.joined, kBetweenCells.front()), columns, layout.widths,
+                   row.emphasised && style.colour);
   }
 }
 
@@ -221,7 +195,7 @@ void TextTable::write_markdown(std::ostream& out) const {
   for (const std::size_t i : places) out << (columns_[i].align == Align::left ? " --- |" : " ---: |");
   out << '\n';
   for (const Row& row : rows_) {
-    const std::vector<std::string> cells = row.cells();
+    const std::vector<std::string> cells = split(row.joined, kBetweenCells.front());
     std::vector<std::string> chosen;
     for (const std::size_t i : places) chosen.push_back(cells[i]);
     out << markdown_line(chosen);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <ostream>
 #include <string>
@@ -25,13 +26,18 @@ class TextTable {
  public:
   /// `drop_order`: where lines are too short for all columns, those leave in this order, 1 first; 0: never.
   void add_column(std::string header, Align align, int drop_order = 0);
+  void add_columns(std::initializer_list<const char*> headers, Align align) {
+    for (const char* header : headers) add_column(header, align);
+  }
   void add_row(std::vector<std::string> cells);
   /// Leaves out the columns, but the first, in which no row has a value ("-" or nothing is none).
   void hide_empty_columns() { hides_empty_ = true; }
   /// Leaves these columns out wherever lines have a width, as another table of the same output does.
   void leave_out(const std::vector<std::string>& headers);
   /// Emphasised on a terminal with colour (the baseline, the winner).
-  void emphasise_last_row();
+  void emphasise_last_row() {
+    if (!rows_.empty()) rows_.back().emphasised = true;
+  }
 
   /// Aligned by display width. In lines shorter than width(), cells aligned to the left are broken between
   /// words, and columns with a drop order are left out; columns for which that does not suffice follow below
@@ -58,8 +64,6 @@ class TextTable {
   struct Row {
     std::string joined;
     bool emphasised = false;
-
-    std::vector<std::string> cells() const;
   };
   using Places = std::vector<std::size_t>;
   /// The columns that lines of a width have, and the width of every column.
@@ -67,7 +71,6 @@ class TextTable {
     Places columns;
     std::vector<std::size_t> widths;
   };
-  static std::size_t narrowest(const Column& column);
   Places shown() const;
   std::vector<std::string> headers(const Places& columns) const;
   Layout layout(std::size_t width) const;

@@ -1,15 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "output/applied_portfolio.h"
-#include "output/failures.h"
 #include "output/portfolio.h"
-#include "output/report/importance.h"
+#include "output/report/survey.h"
 #include "output/view.h"
 #include "rank/history.h"
 #include "rank/ranking.h"
@@ -19,6 +21,27 @@
 // The views that commands show. They refer to what they are made from, and read rows when they are written.
 
 namespace tiletune {
+
+/// Configurations that did not run for one reason, whatever numbers are in it.
+struct FailureKind {
+  Outcome outcome = Outcome::refused;
+  std::uint64_t count = 0;
+  std::int64_t example = 0;  ///< id of the row that comes first by template, problem and parameters
+  std::string reason;        ///< first line of the example's reason
+};
+
+/// The text with '#' for each number (48.5, 0x7f, 1e-05): reasons give the arithmetic of every configuration.
+std::string without_numbers(std::string_view text);
+
+/// The kinds of failures of kernels that neither ran nor were dropped as slow; the most frequent first.
+std::vector<FailureKind> failure_kinds(const Database& database, const TrialFilter& filter);
+
+/// For people: the most frequent kinds, two lines each, and how many more there are. Empty when there are
+/// none.
+std::string failure_lines(const std::vector<FailureKind>& kinds, const Database& database);
+
+/// All of them: [{outcome, count, reason, example: {template, problem, gpu, parameters}}].
+nlohmann::ordered_json to_json(const std::vector<FailureKind>& kinds, const Database& database);
 
 struct RankingRequest {
   std::size_t limit = 20;                 ///< kernels per group; 0: all; baselines always show
@@ -38,6 +61,27 @@ struct RankingRequest {
 /// columns.
 ViewDocument rankings_view(const std::vector<RankingGroup>& groups, const Database& database,
                            const RankingRequest& request = {});
+
+/// What is known of a group's measurement beyond its rows. Absent where the rows do not say it.
+struct GroupFacts {
+  std::int64_t finalists = 0;                   ///< kernels that took part in the latest finals
+  std::vector<std::string> final_baselines;     ///< that took turns with them
+  std::int64_t final_rounds = 0;                ///< samples of the one that stayed longest
+  std::optional<double> noise_floor_percent;    ///< noise floor of the latest finals
+  std::optional<double> probability_near_best;  ///< that the first kernel is within 1% of the true best
+  std::uint64_t discarded_samples = 0;          ///< of all rows ranked
+  std::set<std::string> throttle_reasons;       ///< of the rows that lost samples
+  std::optional<CalibrationRecord> floor;       ///< of the first kernel's GPU and driver
+  std::string pipe;                             ///< of the first kernel
+};
+
+GroupFacts facts_of(const RankingGroup& group, const Database& database);
+
+/// A line for each that is known.
+std::vector<std::string> lines_of(const GroupFacts& facts);
+
+/// Members of the group's JSON object; null for what is not known.
+void add_facts(nlohmann::ordered_json& group, const GroupFacts& facts);
 
 /// The steps of a config that asks for a ladder, in its order, or else its templates; none where it does not.
 /// They refer to the database.

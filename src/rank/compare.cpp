@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <tuple>
@@ -25,61 +26,37 @@ struct Candidates {
 /// Problems of several sides, in order of first appearance.
 class CandidateList {
  public:
-  CandidateList(CompareBy by, const std::vector<Side>& sides, const GpuAlias& alias);
+  CandidateList(CompareBy by, const std::vector<Side>& sides, const GpuAlias& alias)
+      : by_(by), sides_(sides.size()) {
+    std::map<std::string, std::set<Source>> recorded;
+    for (const Side& side : sides)
+      for (const auto& [gpu, sources] : side.gpus) recorded[gpu].insert(sources.begin(), sources.end());
+    names_ = meant_gpus(recorded, alias);
+  }
 
-  void add(std::size_t side, const ComparableRows& rows);
+  void add(std::size_t side, const ComparableRows& rows) {
+    if (by_ == CompareBy::gpu) return add(side, rows, "");
+    for (const std::string& gpu : names_.at(rows.what->gpu)) add(side, rows, gpu);
+  }
 
   std::vector<Candidates> all;
 
  private:
-  void add(std::size_t side, const ComparableRows& rows, const std::string& gpu);
+  void add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
+    const std::string conditions = without_cache(*rows.what).conditions;
+    const auto [place, is_new] = places_.try_emplace({rows.what->problem, conditions, gpu}, all.size());
+    if (is_new) {
+      all.push_back({rows.what->problem, conditions, gpu, {}});
+      all.back().of_sides.resize(sides_);
+    }
+    all[place->second].of_sides[side].push_back(&rows);
+  }
 
   CompareBy by_;
   std::size_t sides_;
-  GpuNames names_;
+  std::map<std::string, std::vector<std::string>> names_;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;
 };
-
-/// Without the state of the cache.
-int distrust(Source source) {
-  switch (source) {
-    case Source::measured:
-      return 0;
-    case Source::replayed:
-      return 1;
-    case Source::imported:
-      return 2;
-    case Source::predicted:
-      return 3;
-  }
-  return 3;
-}
-
-std::map<std::string, std::set<Source>> recorded_gpus(const std::vector<Side>& sides) {
-  std::map<std::string, std::set<Source>> gpus;
-  for (const Side& side : sides) {
-    for (const auto& [gpu, sources] : side.gpus) gpus[gpu].insert(sources.begin(), sources.end());
-  }
-  return gpus;
-}
-
-CandidateList::CandidateList(CompareBy by, const std::vector<Side>& sides, const GpuAlias& alias)
-    : by_(by), sides_(sides.size()), names_(recorded_gpus(sides), alias) {}
-
-void CandidateList::add(std::size_t side, const ComparableRows& rows) {
-  if (by_ == CompareBy::gpu) return add(side, rows, "");
-  for (const std::string& gpu : names_.meant_by(rows.what->gpu)) add(side, rows, gpu);
-}
-
-void CandidateList::add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
-  const std::string conditions = without_cache(*rows.what).conditions;
-  const auto [place, is_new] = places_.try_emplace({rows.what->problem, conditions, gpu}, all.size());
-  if (is_new) {
-    all.push_back({rows.what->problem, conditions, gpu, {}});
-    all.back().of_sides.resize(sides_);
-  }
-  all[place->second].of_sides[side].push_back(&rows);
-}
 
 /// Measured rows with different states of the cache make problems of their own.
 std::set<std::string> caches_of(const Candidates& candidates) {
@@ -96,8 +73,11 @@ std::set<std::string> caches_of(const Candidates& candidates) {
 /// Chooses from several sets of one side; null where it has none.
 const ComparableRows* most_trusted(const std::vector<const ComparableRows*>& sets, const std::string& cache,
                                    std::set<Source>& left_out) {
+  static constexpr std::array kMostTrustedFirst{Source::measured, Source::replayed, Source::imported,
+                                                Source::predicted};
   const auto rank = [&](const ComparableRows& rows) {
-    return std::tuple(distrust(rows.what->source), rows.kernels.empty(), rows.what->cache != cache);
+    return std::tuple(std::ranges::find(kMostTrustedFirst, rows.what->source), rows.kernels.empty(),
+                      rows.what->cache != cache);
   };
   const ComparableRows* best = nullptr;
   for (const ComparableRows* rows : sets) {
@@ -112,53 +92,35 @@ const ComparableRows* most_trusted(const std::vector<const ComparableRows*>& set
   return best;
 }
 
-class Comparer {
- public:
-  Comparer(CompareBy by, const std::vector<Side>& sides) {
-    comparison.by = by;
-    for (const Side& side : sides) {
-      std::set<std::string> gpus;
-      for (const auto& entry : side.gpus) gpus.insert(entry.first);
-      comparison.sides.push_back({side.name, gpus, side.drivers, {}, 0});
-    }
-  }
+/// Notes what the side has of the problem, there and in the comparison.
+void note_side(const ComparableRows& rows, SideOfProblem& side, ComparedSide& of_all) {
+  side.has_rows = true;
+  side.has_kernels = !rows.kernels.empty();
+  side.source = rows.what->source;
+  side.gpu = rows.what->gpu;
+  if (!side.has_kernels) return;
+  of_all.sources.insert(side.source);
+  ++of_all.problems;
+}
 
-  Comparison comparison;
-
-  void compare(const Candidates& candidates) {
-    for (const std::string& cache : caches_of(candidates)) compare(candidates, cache);
+void compare(const Candidates& candidates, const std::string& cache, Comparison& comparison) {
+  const char* separator = candidates.conditions.empty() || cache.empty() ? "" : ", ";
+  ComparedProblem problem;
+  problem.problem = candidates.problem;
+  problem.conditions = candidates.conditions + separator + cache;
+  problem.cache = cache;
+  problem.gpu = candidates.gpu;
+  problem.sides.resize(comparison.sides.size());
+  std::vector<const ComparableRows*> sets;
+  for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
+    sets.push_back(most_trusted(candidates.of_sides[i], cache, problem.sides[i].left_out));
+    if (sets[i] != nullptr) note_side(*sets[i], problem.sides[i], comparison.sides[i]);
   }
-
- private:
-  void compare(const Candidates& candidates, const std::string& cache) {
-    const char* separator = candidates.conditions.empty() || cache.empty() ? "" : ", ";
-    ComparedProblem problem;
-    problem.problem = candidates.problem;
-    problem.conditions = candidates.conditions + separator + cache;
-    problem.cache = cache;
-    problem.gpu = candidates.gpu;
-    problem.sides.resize(comparison.sides.size());
-    std::vector<const ComparableRows*> sets;
-    for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-      sets.push_back(most_trusted(candidates.of_sides[i], cache, problem.sides[i].left_out));
-      if (sets[i] != nullptr) note_side(*sets[i], problem.sides[i], comparison.sides[i]);
-    }
-    // What failed everywhere is for no one to choose from.
-    if (problem.sides_with_kernels() == 0) return;
-    compare_rows(sets, problem);
-    comparison.problems.push_back(std::move(problem));
-  }
-
-  static void note_side(const ComparableRows& rows, SideOfProblem& side, ComparedSide& of_all) {
-    side.has_rows = true;
-    side.has_kernels = !rows.kernels.empty();
-    side.source = rows.what->source;
-    side.gpu = rows.what->gpu;
-    if (!side.has_kernels) return;
-    of_all.sources.insert(side.source);
-    ++of_all.problems;
-  }
-};
+  // What failed everywhere is for no one to choose from.
+  if (problem.sides_with_kernels() == 0) return;
+  compare_rows(sets, problem);
+  comparison.problems.push_back(std::move(problem));
+}
 
 }  // namespace
 
@@ -178,7 +140,12 @@ Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias&
     throw UserError(fmt::format("{} sides to compare, at most {} can be", sides.size(), kMostSides),
                     "Choose fewer rows with --gpu, --sweep or --problem.");
   }
-  Comparer comparer(by, sides);
+  Comparison comparison;
+  comparison.by = by;
+  for (const Side& side : sides) {
+    ComparedSide& compared = comparison.sides.emplace_back(ComparedSide{side.name, {}, side.drivers, {}, 0});
+    for (const auto& [gpu, sources] : side.gpus) compared.gpus.insert(gpu);
+  }
   std::deque<std::vector<ComparableRows>> sets;
   CandidateList candidates(by, sides, alias);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -187,8 +154,9 @@ Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias&
         candidates.add(i, set);
     }
   }
-  for (const Candidates& each : candidates.all) comparer.compare(each);
-  return std::move(comparer.comparison);
+  for (const Candidates& each : candidates.all)
+    for (const std::string& cache : caches_of(each)) compare(each, cache, comparison);
+  return comparison;
 }
 
 Comparison compare_databases(const Databases& databases, const ComparedRows& rows, const GpuAlias& alias) {

@@ -221,28 +221,22 @@ class ProblemComparer {
 
   /// Configurations have a fixed order, and of equal ones the first is taken.
   void compromise() {
-    std::optional<std::tuple<double, double, double>> least_sum;
-    std::optional<std::tuple<double, double, double>> least_loss;
-    std::size_t best_mean = 0;
-    std::size_t best_minimum = 0;
+    /// Loss, what decides between equal ones, and the configuration.
+    using Choice = std::tuple<double, double, double, std::size_t>;
+    std::optional<Choice> by_mean;
+    std::optional<Choice> by_minimum;
     for (std::size_t c = 0; c < joined_.size(); ++c) {
       const auto found = service(c);
       if (!found) continue;
       ++problem_.common;
-      const std::tuple by_mean(found->reciprocals, -found->minimum, found->times);
-      if (!least_sum || by_mean < *least_sum) {
-        least_sum = by_mean;
-        best_mean = c;
-      }
-      const std::tuple by_minimum(-found->minimum, found->reciprocals, found->times);
-      if (!least_loss || by_minimum < *least_loss) {
-        least_loss = by_minimum;
-        best_minimum = c;
-      }
+      const Choice mean(found->reciprocals, -found->minimum, found->times, c);
+      const Choice minimum(-found->minimum, found->reciprocals, found->times, c);
+      by_mean = std::min(by_mean.value_or(mean), mean);
+      by_minimum = std::min(by_minimum.value_or(minimum), minimum);
     }
-    if (!least_sum) return;
-    problem_.compromise = on_all(best_mean);
-    problem_.safest = on_all(best_minimum);
+    if (!by_mean) return;
+    problem_.compromise = on_all(std::get<3>(*by_mean));
+    problem_.safest = on_all(std::get<3>(*by_minimum));
   }
 
   const Sets& sides_;

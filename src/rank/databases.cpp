@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
-#include <utility>
-
 #include "base/error.h"
 
 namespace tiletune {
@@ -22,47 +18,18 @@ void check_id(std::int64_t id, const Database& database) {
                   "Write the rows to another database: tiletune merge FILE.db -o NEW.db");
 }
 
-struct BegunSweep {
-  std::string started_at;
-  std::size_t database;
-  std::int64_t id;
-};
-
-std::vector<BegunSweep> in_order_of_time(const std::vector<const Database*>& databases) {
-  std::vector<BegunSweep> begun;
-  for (std::size_t i = 0; i < databases.size(); ++i) {
-    for (const SweepRecord& sweep : databases[i]->sweeps()) begun.push_back({sweep.started_at, i, sweep.id});
-  }
-  std::sort(begun.begin(), begun.end(), [](const BegunSweep& a, const BegunSweep& b) {
-    return std::tie(a.started_at, a.database, a.id) < std::tie(b.started_at, b.database, b.id);
-  });
-  return begun;
-}
-
 }  // namespace
-
-Databases::Databases(std::vector<const Database*> databases)
-    : databases_(std::move(databases)), sweep_numbers_(databases_.size()) {
-  std::int64_t number = 0;
-  for (const BegunSweep& sweep : in_order_of_time(databases_))
-    sweep_numbers_[sweep.database].emplace(sweep.id, ++number);
-}
 
 void Databases::for_each(const TrialFilter& filter, std::span<const char* const> columns,
                          const std::function<void(std::int64_t, Trial&)>& visit) const {
   Trial own;
   for (std::size_t i = 0; i < databases_.size(); ++i) {
-    const auto& numbers = sweep_numbers_[i];
-    const auto number_of = [&](std::int64_t sweep) {
-      const auto found = numbers.find(sweep);
-      return found == numbers.end() ? sweep : found->second;
-    };
     databases_[i]->for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
       check_id(id, *databases_[i]);
       own = trial;
       // One database keeps the numbers that people know its sweeps by.
-      if (databases_.size() > 1) own.sweep_id = number_of(own.sweep_id);
-      own.seen_in_sweep = number_of(own.seen_in_sweep);
+      if (databases_.size() > 1) own.sweep_id = order_(own.sweep_id, i);
+      own.seen_in_sweep = order_(own.seen_in_sweep, i);
       visit(static_cast<std::int64_t>(i) << kBitsOfRow | id, own);
     });
   }

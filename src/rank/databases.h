@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
+#include "rank/rows.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -15,7 +15,8 @@ namespace tiletune {
 /// them, and seen_in_sweep grows in the order in which the sweeps began. The databases must outlive this.
 class Databases {
  public:
-  explicit Databases(std::vector<const Database*> databases);
+  explicit Databases(std::vector<const Database*> databases)
+      : databases_(std::move(databases)), order_(databases_) {}
 
   /// Row by row with some columns read, database after database, with growing ids. `visit` may change the
   /// row.
@@ -30,7 +31,7 @@ class Databases {
 
  private:
   std::vector<const Database*> databases_;
-  std::vector<std::map<std::int64_t, std::int64_t>> sweep_numbers_;  ///< by database, in order of time
+  SweepOrder order_;
 };
 
 }  // namespace tiletune

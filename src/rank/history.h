@@ -52,10 +52,6 @@ class HistoryReader {
     std::vector<Evaluation> all;
   };
 
-  static Evaluation evaluation_of(std::int64_t id, const Trial& trial, const Comparable& what,
-                                  std::vector<Comparable>& caches);
-  static History history_of(const Evaluations& evaluations, std::uint32_t cache);
-
   std::map<Comparable, std::size_t> places_;
   std::vector<Evaluations> problems_;
 };

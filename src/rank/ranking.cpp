@@ -63,14 +63,6 @@ Kernels in_ranking_order(std::span<const RankingRow> kernels, std::vector<Ranked
   return ordered;
 }
 
-/// The number of kernels up to the last one that is at least as fast as a baseline.
-std::ptrdiff_t place_of(const RankingRow& baseline, const Kernels& kernels) {
-  const auto last_faster = std::find_if(kernels.rbegin(), kernels.rend(), [&](const RankingRow* kernel) {
-    return kernel->time_us <= baseline.time_us;
-  });
-  return last_faster.base() - kernels.begin();
-}
-
 RankingGroup rank_group(const ComparableRows& rows) {
   RankingGroup group{*rows.what, {}, {}};
   const Kernels kernels = in_ranking_order(rows.kernels, group.rows);
@@ -79,7 +71,11 @@ RankingGroup rank_group(const ComparableRows& rows) {
   // The slowest first, so that it stands behind the others at the same place.
   for (std::size_t i = rows.baselines.size(); i-- > 0;) {
     const RankingRow& baseline = rows.baselines[i];
-    group.rows.insert(group.rows.begin() + place_of(baseline, kernels), place_at(baseline, 0, false));
+    const auto last_faster = std::find_if(kernels.rbegin(), kernels.rend(), [&](const RankingRow* kernel) {
+      return kernel->time_us <= baseline.time_us;
+    });
+    group.rows.insert(group.rows.begin() + (last_faster.base() - kernels.begin()),
+                      place_at(baseline, 0, false));
   }
   return group;
 }
@@ -125,40 +121,28 @@ const RankingRow* fastest_of(const LadderStep& step, std::span<const RankingRow>
   return nullptr;
 }
 
-class Builder {
- public:
-  explicit Builder(const Comparable& what) : ladder_{what, {}} {}
-
-  /// `speedup_over_previous` compares with the rung above, for baselines too.
-  void add(const RankingRow& row, const std::string& step) {
-    if (ladder_.rungs.empty()) first_us_ = previous_us_ = row.time_us;
-    ladder_.rungs.push_back({row.id, step, first_us_ / row.time_us, previous_us_ / row.time_us});
-    previous_us_ = row.time_us;
-  }
-
-  bool empty() const { return ladder_.rungs.empty(); }
-  Ladder take() { return std::move(ladder_); }
-
- private:
-  Ladder ladder_;
-  double first_us_ = 0, previous_us_ = 0;
-};
-
 }  // namespace
 
 std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<LadderStep>& steps) {
   std::vector<Ladder> ladders;
   for (const ComparableRows& comparable : rows.comparable()) {
-    Builder builder(*comparable.what);
+    Ladder ladder{*comparable.what, {}};
+    double first_us = 0;
+    double previous_us = 0;
+    const auto add = [&](const RankingRow& row, const std::string& step) {
+      if (ladder.rungs.empty()) first_us = previous_us = row.time_us;
+      ladder.rungs.push_back({row.id, step, first_us / row.time_us, previous_us / row.time_us});
+      previous_us = row.time_us;
+    };
     std::set<std::string> whole;  // a config may list variants of one template
     for (const LadderStep& step : steps) {
       if (step.name.empty() && !whole.insert(step.template_name).second) continue;
       const RankingRow* row = fastest_of(step, comparable.kernels, rows.kernel_templates());
-      if (row != nullptr) builder.add(*row, step.name);
+      if (row != nullptr) add(*row, step.name);
     }
-    if (builder.empty()) continue;
-    for (const RankingRow& baseline : comparable.baselines) builder.add(baseline, "");
-    ladders.push_back(builder.take());
+    if (ladder.rungs.empty()) continue;
+    for (const RankingRow& baseline : comparable.baselines) add(baseline, "");
+    ladders.push_back(std::move(ladder));
   }
   return ladders;
 }

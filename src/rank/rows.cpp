@@ -44,8 +44,7 @@ void add_time(RankingRow& row, const Trial& trial) {
   if (trial.source == Source::predicted) return;
   if (trial.timed_in == "final") {
     row.finals_sweep = trial.sweep_id != 0 ? trial.sweep_id : kUnknownSweep;
-    const double first = trial.first_median_us.value_or(*time);
-    if (std::isfinite(first) && first > 0) row.first_us = first;
+    row.first_us = first_time_us(trial);
   }
   const double noise = half_noise(trial);
   row.low_us = std::min(*time, trial.ci_low_us.value_or(*time) * (1 - noise));
@@ -75,12 +74,6 @@ struct FinalsTimes {
   }
 };
 
-void scale(RankingRow& row, double factor) {
-  row.time_us *= factor;
-  row.low_us *= factor;
-  row.high_us *= factor;
-}
-
 }  // namespace
 
 std::optional<double> ranking_time_us(const Trial& trial) {
@@ -88,6 +81,13 @@ std::optional<double> ranking_time_us(const Trial& trial) {
   const bool by_prediction = trial.source == Source::predicted && trial.predicted_us.has_value();
   const std::optional<double> time = by_prediction ? trial.predicted_us : trial.median_us;
   return time.has_value() && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
+}
+
+double first_time_us(const Trial& trial) {
+  const double time = ranking_time_us(trial).value_or(0);
+  if (time == 0 || trial.source == Source::predicted || trial.timed_in != "final") return time;
+  const double first = trial.first_median_us.value_or(time);
+  return std::isfinite(first) && first > 0 ? first : time;
 }
 
 Comparable without_cache(const Comparable& what) {
@@ -159,31 +159,25 @@ RankingRows ranking_rows(const Database& database, const TrialFilter& filter) {
   return rows;
 }
 
-std::uint32_t RankingRows::number_of_group(const Trial& trial) {
-  const auto next = static_cast<std::uint32_t>(groups_.size());
-  const auto [place, is_new] = group_numbers_.try_emplace(
-      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache}, next);
-  if (is_new) groups_.push_back(&place->first);
-  return place->second;
-}
-
-std::uint32_t RankingRows::number_of_template(const Trial& trial) {
-  const auto next = static_cast<std::uint32_t>(kernel_templates_.size());
-  const auto [place, is_new] = template_numbers_.try_emplace(trial.template_name, next);
-  if (is_new) kernel_templates_.push_back(trial.template_name);
-  return place->second;
-}
-
 void RankingRows::add(std::int64_t id, const Trial& trial) {
   RankingRow row;
   row.is_baseline = trial.kind == "baseline";
   if (!row.is_baseline && trial.kind != "kernel") return;
-  if (!row.is_baseline) row.template_number = number_of_template(trial);
+  if (!row.is_baseline) {
+    const auto next = static_cast<std::uint32_t>(kernel_templates_.size());
+    const auto [place, is_new] = template_numbers_.try_emplace(trial.template_name, next);
+    if (is_new) kernel_templates_.push_back(trial.template_name);
+    row.template_number = place->second;
+  }
   if (trial.outcome == Outcome::dispatched || trial.outcome == Outcome::not_recorded) return;
   DatedRow& dated = row;
   dated = {id, trial, order_};
   row.identity = identity_of(trial.template_name, trial.parameters);
-  row.group = number_of_group(trial);
+  const auto next = static_cast<std::uint32_t>(groups_.size());
+  const auto [group, is_new] = group_numbers_.try_emplace(
+      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache}, next);
+  if (is_new) groups_.push_back(&group->first);
+  row.group = group->second;
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
   row.is_undecided = failed(row) && !proves_failure(trial.outcome, trial.reason);
@@ -218,7 +212,9 @@ void RankingRows::bring_to_pace_of_finals() {
     const auto decided = deciding.find(row.group);
     if (decided == deciding.end() || failed(row)) continue;
     row.in_finals = row.finals_sweep == decided->second.first;
-    if (!row.in_finals) scale(row, decided->second.second * row.first_us / row.time_us);
+    if (row.in_finals) continue;
+    const double factor = decided->second.second * row.first_us / row.time_us;
+    for (double* time : {&row.time_us, &row.low_us, &row.high_us}) *time *= factor;
   }
 }
 
@@ -244,21 +240,21 @@ std::vector<ComparableRows> RankingRows::comparable(Groups groups) {
   return sets;
 }
 
-SweepOrder::SweepOrder(const Database& database) {
-  std::vector<SweepRecord> sweeps = database.sweeps();
-  const auto earlier = [](const SweepRecord& a, const SweepRecord& b) {
-    return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
-  };
-  if (std::is_sorted(sweeps.begin(), sweeps.end(), earlier)) return;
-  std::sort(sweeps.begin(), sweeps.end(), earlier);
+SweepOrder::SweepOrder(const std::vector<const Database*>& databases) {
+  std::vector<std::tuple<std::string, std::size_t, std::int64_t>> begun;
+  for (std::size_t i = 0; i < databases.size(); ++i)
+    for (const SweepRecord& sweep : databases[i]->sweeps()) begun.emplace_back(sweep.started_at, i, sweep.id);
+  if (databases.size() == 1 && std::ranges::is_sorted(begun)) return;
+  std::ranges::sort(begun);
+  places_.resize(databases.size());
   std::int64_t place = 0;
-  for (const SweepRecord& sweep : sweeps) places_.emplace(sweep.id, ++place);
+  for (const auto& [started_at, database, id] : begun) places_[database].emplace(id, ++place);
 }
 
-std::int64_t SweepOrder::operator()(std::int64_t sweep) const {
+std::int64_t SweepOrder::operator()(std::int64_t sweep, std::size_t database) const {
   if (places_.empty()) return sweep;
-  const auto found = places_.find(sweep);
-  return found == places_.end() ? 0 : found->second;
+  const auto found = places_[database].find(sweep);
+  return found == places_[database].end() ? 0 : found->second;
 }
 
 }  // namespace tiletune

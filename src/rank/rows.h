@@ -40,13 +40,16 @@ class SweepOrder {
  public:
   /// Numbers are in order.
   SweepOrder() = default;
-  explicit SweepOrder(const Database& database);
+  explicit SweepOrder(const Database& database) : SweepOrder({&database}) {}
+  /// Over all databases, of whose sweeps those that began at one time are in the databases' order.
+  explicit SweepOrder(const std::vector<const Database*>& databases);
 
-  /// Grows with the time; 0 for 0, which is no sweep.
-  std::int64_t operator()(std::int64_t sweep) const;
+  /// Grows with the time; 0 for 0, which is no sweep. `database`: its place.
+  std::int64_t operator()(std::int64_t sweep, std::size_t database = 0) const;
 
  private:
-  std::unordered_map<std::int64_t, std::int64_t> places_;  ///< empty: numbers are in order
+  /// By database; empty: numbers are in order.
+  std::vector<std::unordered_map<std::int64_t, std::int64_t>> places_;
 };
 
 /// What is asked of a row to tell which is the latest.
@@ -80,6 +83,8 @@ void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of
 /// The time by which a row ranks, us: predicted_us of a predicted row (median_us where it has none),
 /// otherwise median_us. None when it did not run.
 std::optional<double> ranking_time_us(const Trial& trial);
+/// The same before any finals; 0 when it did not run.
+double first_time_us(const Trial& trial);
 
 /// A row's element types without the accumulator's where all buffers hold integers, which are summed as such.
 std::string relevant_types(const std::string& element_types);
@@ -159,8 +164,6 @@ class RankingRows {
   std::vector<ComparableRows> comparable(Groups groups = Groups::that_ran);
 
  private:
-  std::uint32_t number_of_group(const Trial& trial);
-  std::uint32_t number_of_template(const Trial& trial);
   void bring_to_pace_of_finals();
 
   SweepOrder order_;

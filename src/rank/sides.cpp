@@ -14,15 +14,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, CompareBy>, 6> kCompareBy{{
-    {"gpu", CompareBy::gpu},
-    {"driver", CompareBy::driver},
-    {"date", CompareBy::date},
-    {"sweep", CompareBy::sweep},
-    {"source", CompareBy::source},
-    {"database", CompareBy::database},
-}};
-
 /// "580.95.05" as {580, 95, 5}: versions order by their numbers.
 std::vector<std::uint64_t> numbers_in(const std::string& text) {
   std::vector<std::uint64_t> numbers;
@@ -37,30 +28,7 @@ std::vector<std::uint64_t> numbers_in(const std::string& text) {
   return numbers;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return !part.empty() && text.find(part) != std::string::npos;
-}
-
-void append(Side& side, Side&& more) {
-  for (RankingRows& rows : more.rows) side.rows.push_back(std::move(rows));
-  for (const auto& [gpu, sources] : more.gpus) side.gpus[gpu].insert(sources.begin(), sources.end());
-  side.drivers.merge(more.drivers);
-}
-
 }  // namespace
-
-std::string_view name(CompareBy by) {
-  return std::find_if(kCompareBy.begin(), kCompareBy.end(),
-                      [&](const auto& entry) { return entry.second == by; })
-      ->first;
-}
-
-std::optional<CompareBy> compare_by_from_name(std::string_view text) {
-  for (const auto& [known, by] : kCompareBy) {
-    if (known == text) return by;
-  }
-  return std::nullopt;
-}
 
 std::span<const char* const> compare_columns() {
   static const std::vector<const char*> columns = [] {
@@ -122,18 +90,21 @@ void SideRows::add(std::size_t database, std::int64_t id, Trial& trial) {
 void SideRows::unite_names_of_one_gpu() {
   std::map<std::string, std::set<Source>> recorded;
   for (const Side& side : sides_) recorded.insert(side.gpus.begin(), side.gpus.end());
-  const GpuNames names(recorded, alias_);
+  const auto names = meant_gpus(recorded, alias_);
   std::vector<Side> united;
   std::map<std::string, std::size_t> places;
   for (Side& side : sides_) {
-    const std::vector<std::string>& meant = names.meant_by(side.name);
+    const std::vector<std::string>& meant = names.at(side.name);
     const std::string& gpu = meant.size() == 1 ? meant.front() : side.name;
     const auto [place, is_new] = places.try_emplace(gpu, united.size());
     if (is_new) {
       united.push_back(std::move(side));
-    } else {
-      append(united[place->second], std::move(side));
+      continue;
     }
+    Side& whole = united[place->second];
+    std::ranges::move(side.rows, std::back_inserter(whole.rows));
+    for (const auto& [name, sources] : side.gpus) whole.gpus[name].insert(sources.begin(), sources.end());
+    whole.drivers.merge(side.drivers);
   }
   sides_ = std::move(united);
 }
@@ -151,40 +122,33 @@ std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
       if (has_words(side.name, name) || has_words(side.alias, name)) part.push_back(i);
     } else {
       if (side.name == wanted) whole.push_back(i);
-      const bool is_part =
-          by_ == CompareBy::database ? contains(side.name, wanted) : side.name.starts_with(wanted);
+      const bool is_part = by_ == CompareBy::database
+                               ? !wanted.empty() && side.name.find(wanted) != side.name.npos
+                               : side.name.starts_with(wanted);
       if (is_part && by_ != CompareBy::sweep) part.push_back(i);
     }
   }
   return whole.empty() ? part : whole;
 }
 
-void SideRows::throw_unknown(const std::string& name) const {
-  std::string remedy = fmt::format("Recorded: {}.", recorded_.empty() ? "nothing" : join(recorded_, ", "));
-  if (by_ == CompareBy::gpu) remedy += " For a GPU that has no rows, --predict CONFIG makes predictions.";
-  throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name), remedy);
-}
-
-void SideRows::sort() {
-  const auto by_number = [](const Side& a, const Side& b) { return numbers_in(a.name) < numbers_in(b.name); };
-  const auto by_trust = [](const Side& a, const Side& b) {
-    return from_name<Source>(a.name) < from_name<Source>(b.name);
-  };
-  if (by_ == CompareBy::source) std::stable_sort(sides_.begin(), sides_.end(), by_trust);
-  if (by_ == CompareBy::driver || by_ == CompareBy::date || by_ == CompareBy::sweep)
-    std::stable_sort(sides_.begin(), sides_.end(), by_number);
-}
-
 std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
   places_.clear();
   if (by_ == CompareBy::gpu) unite_names_of_one_gpu();
-  sort();
+  if (by_ == CompareBy::source)
+    std::ranges::stable_sort(sides_, {}, [](const Side& side) { return from_name<Source>(side.name); });
+  if (by_ == CompareBy::driver || by_ == CompareBy::date || by_ == CompareBy::sweep)
+    std::ranges::stable_sort(sides_, {}, [](const Side& side) { return numbers_in(side.name); });
   for (const Side& side : sides_) recorded_.push_back(side.name);
   if (names.empty()) return std::move(sides_);
   std::vector<std::size_t> order;
   for (const std::string& name : names) {
     const auto found = asked_for(name);
-    if (found.empty()) throw_unknown(name);
+    if (found.empty()) {
+      std::string remedy =
+          fmt::format("Recorded: {}.", recorded_.empty() ? "nothing" : join(recorded_, ", "));
+      if (by_ == CompareBy::gpu) remedy += " For a GPU that has no rows, --predict CONFIG makes predictions.";
+      throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name), remedy);
+    }
     for (const std::size_t place : found) {
       if (std::find(order.begin(), order.end(), place) == order.end()) order.push_back(place);
     }
@@ -195,28 +159,21 @@ std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
   return taken;
 }
 
-namespace {
-
-bool disjoint(const std::set<Source>& a, const std::set<Source>& b) {
-  return std::none_of(a.begin(), a.end(), [&](Source source) { return b.contains(source); });
-}
-
-}  // namespace
-
-GpuNames::GpuNames(const std::map<std::string, std::set<Source>>& recorded, const GpuAlias& alias) {
+std::map<std::string, std::vector<std::string>> meant_gpus(
+    const std::map<std::string, std::set<Source>>& recorded, const GpuAlias& alias) {
+  std::map<std::string, std::vector<std::string>> all;
   for (const auto& [name, sources] : recorded) {
-    std::vector<std::string>& meant = meant_[name];
-    if (alias(name) == name) {
-      bool beside_all = true;
-      for (const auto& [other, of_other] : recorded) {
-        if (other == name || alias(other) != name) continue;
-        meant.push_back(other);
-        beside_all = beside_all && disjoint(sources, of_other);
-      }
-      if (!beside_all) meant.clear();
+    std::vector<std::string>& meant = all[name];
+    bool beside_all = true;
+    for (const auto& [other, of_other] : recorded) {
+      if (alias(name) != name || other == name || alias(other) != name) continue;
+      meant.push_back(other);
+      beside_all =
+          beside_all && std::ranges::none_of(sources, [&](Source s) { return of_other.contains(s); });
     }
-    if (meant.empty()) meant.push_back(name);
+    if (meant.empty() || !beside_all) meant = {name};
   }
+  return all;
 }
 
 }  // namespace tiletune

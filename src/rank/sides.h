@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/outcome.h"
+#include "base/spelling.h"
 #include "rank/parameters.h"
 #include "rank/rows.h"
 
@@ -19,27 +21,21 @@ namespace tiletune {
 /// What a GPU's model is called, whatever a driver or another tuner calls the GPU.
 using GpuAlias = std::function<std::string(const std::string&)>;
 
-/// Which recorded names mean the same GPU. Two names that drivers give may both be of one model and are two
-/// GPUs all the same (SXM4 and PCIE); rows that bear the model's own name, as predictions do, stand beside
-/// those of each, unless both have rows of one source.
-class GpuNames {
- public:
-  /// `recorded`: every name and the sources of its rows.
-  GpuNames(const std::map<std::string, std::set<Source>>& recorded, const GpuAlias& alias);
-
-  /// The names that drivers give to what this one means: of a model the GPUs of that model, where there are
-  /// any; otherwise the name itself.
-  const std::vector<std::string>& meant_by(const std::string& name) const { return meant_.at(name); }
-
- private:
-  std::map<std::string, std::vector<std::string>> meant_;
-};
+/// For every recorded name, of which the sources of its rows are given, the names that drivers give to what
+/// it means: of a model the GPUs of that model, where there are any; otherwise the name itself. Two names
+/// that drivers give may both be of one model and are two GPUs all the same (SXM4 and PCIE); rows that bear
+/// the model's own name, as predictions do, stand beside those of each, unless both have rows of one source.
+std::map<std::string, std::vector<std::string>> meant_gpus(
+    const std::map<std::string, std::set<Source>>& recorded, const GpuAlias& alias);
 
 /// What the sides of a comparison differ in.
 enum class CompareBy { gpu, driver, date, sweep, source, database };
 
-std::string_view name(CompareBy by);
-std::optional<CompareBy> compare_by_from_name(std::string_view text);
+template <>
+inline constexpr std::array kSpellings<CompareBy>{
+    Named{CompareBy::gpu, "gpu"},       Named{CompareBy::driver, "driver"},
+    Named{CompareBy::date, "date"},     Named{CompareBy::sweep, "sweep"},
+    Named{CompareBy::source, "source"}, Named{CompareBy::database, "database"}};
 
 /// One side of a comparison: all rows of one GPU, driver, day, sweep, source or database.
 struct Side {
@@ -73,8 +69,6 @@ class SideRows {
   Side& side_of(const std::string& name);
   void unite_names_of_one_gpu();
   std::vector<std::size_t> asked_for(const std::string& name) const;
-  [[noreturn]] void throw_unknown(const std::string& name) const;
-  void sort();
 
   CompareBy by_;
   std::vector<std::string> databases_;

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <tuple>
 
 #include "base/error.h"
@@ -19,40 +18,9 @@ namespace tiletune {
 
 namespace {
 
-/// Adds names that are new; mostly none is.
-void add_names(std::string_view parameters, std::vector<std::string>& names) {
-  for_each_member(parameters, [&](std::string_view name, std::string_view /*value*/) {
-    const auto place = std::lower_bound(names.begin(), names.end(), name);
-    if (place == names.end() || *place != name) names.emplace(place, name);
-  });
-}
-
-std::span<const char* const> recording_columns() {
-  static const std::vector<const char*> columns = [] {
-    const auto ranking = ranking_columns();
-    std::vector<const char*> names(ranking.begin(), ranking.end());
-    names.insert(names.end(), {"compile_ms", "measure_ms"});
-    return names;
-  }();
-  return columns;
-}
-
-int preference(Source source) {
-  constexpr std::array kOrder{Source::measured, Source::imported, Source::predicted};
-  return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), source) - kOrder.begin());
-}
-
 [[noreturn]] void throw_no_rows(const std::string& file) {
   throw UserError("holds no row that could be replayed", Where{file, ""},
                   "Record some with 'tiletune sweep' first.");
-}
-
-std::vector<std::string> gpus_of(const std::vector<RecordedSet>& sets) {
-  std::vector<std::string> gpus;
-  for (const RecordedSet& set : sets) {
-    if (std::find(gpus.begin(), gpus.end(), set.gpu) == gpus.end()) gpus.push_back(set.gpu);
-  }
-  return gpus;
 }
 
 }  // namespace
@@ -77,22 +45,24 @@ std::vector<RecordedSet> recorded_sets(const Database& database) {
 
 const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::string& gpu,
                               const std::string& file) {
-  const std::vector<std::string> all = gpus_of(sets);
+  std::vector<std::string> all;
+  for (const RecordedSet& set : sets)
+    if (std::find(all.begin(), all.end(), set.gpu) == all.end()) all.push_back(set.gpu);
   if (all.empty()) throw_no_rows(file);
   std::vector<std::string> matching = gpu.empty() ? all : matching_gpus(all, {gpu});
   const auto whole = std::find_if(matching.begin(), matching.end(),
                                   [&](const std::string& name) { return squashed(name) == squashed(gpu); });
   if (whole != matching.end()) matching = {*whole};
-  if (matching.empty()) {
+  if (matching.empty())
     throw UserError(fmt::format("{} holds no rows of a GPU '{}'", file, gpu), Where{"--gpu", ""},
                     fmt::format("It has {}.", join(all, ", ")));
-  }
-  if (matching.size() > 1) {
+  if (matching.size() > 1)
     throw UserError(fmt::format("{} holds rows of several such GPUs", file), Where{"--gpu", ""},
                     fmt::format("Name one of {}.", join(matching, ", ")));
-  }
   const auto rank = [&](const RecordedSet& set) {
-    return std::make_tuple(set.gpu != matching.front(), preference(set.source));
+    constexpr std::array kOrder{Source::measured, Source::imported, Source::predicted};
+    const auto place = std::find(kOrder.begin(), kOrder.end(), set.source) - kOrder.begin();
+    return std::pair(set.gpu != matching.front(), place);
   };
   return *std::min_element(sets.begin(), sets.end(),
                            [&](const RecordedSet& a, const RecordedSet& b) { return rank(a) < rank(b); });
@@ -115,24 +85,19 @@ std::string Recording::place_of(const Trial& like) const {
   return conditions_text(like) + like.template_name + '\0';
 }
 
-Recording::Place& Recording::place_for(const Trial& row, const std::string& key) {
-  const auto [found, is_new] = places_.try_emplace(key);
-  Place& place = found->second;
-  if (!is_new) return place;
-  place.number = static_cast<std::uint32_t>(places_.size() - 1);
-  if (row.kind == "baseline") return place;
-  place.conditions = conditions_of(row);
-  place.text = fmt::format("{} {}", row.template_name, row.problem);
-  if (!place.conditions.empty()) place.text += fmt::format(" ({})", place.conditions);
-  return place;
-}
-
 void Recording::add(std::int64_t id, const Trial& row) {
   const bool is_baseline = row.kind == "baseline";
   const bool is_kernel = row.kind == "kernel" && row.outcome != Outcome::dispatched;
   if ((!is_baseline && !is_kernel) || row.gpu != set_.gpu || row.source != set_.source) return;
   const std::string key = is_baseline ? conditions_text(row) : place_of(row);
-  Place& place = place_for(row, key);
+  const auto [found, is_new] = places_.try_emplace(key);
+  Place& place = found->second;
+  if (is_new) place.number = static_cast<std::uint32_t>(places_.size() - 1);
+  if (is_new && is_kernel) {
+    place.conditions = conditions_of(row);
+    place.text = fmt::format("{} {}", row.template_name, row.problem);
+    if (!place.conditions.empty()) place.text += fmt::format(" ({})", place.conditions);
+  }
   Entry entry;
   DatedRow& dated = entry;
   dated = {id, row, order_};
@@ -150,19 +115,17 @@ void Recording::add(std::int64_t id, const Trial& row) {
     baselines_.push_back(entry);
     return;
   }
-  add_names(row.parameters, place.names);
+  for_each_member(row.parameters, [&](std::string_view name, std::string_view /*value*/) {
+    const auto at = std::lower_bound(place.names.begin(), place.names.end(), name);
+    if (at == place.names.end() || *at != name) place.names.emplace(at, name);
+  });
   entry.identity = identity_of(key, row.parameters);
   entries_.push_back(entry);
 }
 
-std::size_t Recording::timed() const {
-  return static_cast<std::size_t>(
-      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.time_us > 0; }));
-}
-
-std::size_t Recording::timed_without_costs() const {
-  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.time_us > 0 && !(entry.spent_ms > 0);
+std::size_t Recording::timed(bool without_costs) const {
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.time_us > 0 && !(without_costs && entry.spent_ms > 0);
   }));
 }
 
@@ -191,9 +154,8 @@ const Recording::Entry* Recording::find(const std::string& place, const std::str
 std::vector<std::int64_t> Recording::baselines(const Trial& like) const {
   std::vector<std::int64_t> ids;
   const Place* where = place(conditions_text(like));
-  for (const Entry& entry : baselines_) {
+  for (const Entry& entry : baselines_)
     if (where != nullptr && entry.place == where->number) ids.push_back(entry.id);
-  }
   return ids;
 }
 
@@ -202,9 +164,8 @@ std::optional<double> Recording::fastest_us(
   const Place* where = place(place_key);
   if (where == nullptr) return std::nullopt;
   std::vector<const Entry*> timed;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries_)
     if (entry.place == where->number && entry.time_us > 0) timed.push_back(&entry);
-  }
   std::sort(timed.begin(), timed.end(), [](const Entry* a, const Entry* b) {
     return std::tie(a->time_us, a->id) < std::tie(b->time_us, b->id);
   });
@@ -215,9 +176,8 @@ std::optional<double> Recording::fastest_us(
 
 std::string Recording::places_text() const {
   std::vector<std::string> texts;
-  for (const auto& [key, place] : places_) {
+  for (const auto& [key, place] : places_)
     if (!place.text.empty()) texts.push_back(place.text);
-  }
   std::sort(texts.begin(), texts.end());
   constexpr std::size_t kMost = 5;
   const std::size_t more = texts.size() > kMost ? texts.size() - kMost : 0;
@@ -231,8 +191,10 @@ Recording read_recording(const Database& database, const RecordedSet& set) {
   filter.gpus = {set.gpu};
   filter.sources = {set.source};
   filter.source_age = SourceAge::newest;
-  database.for_each(filter, recording_columns(),
-                    [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
+  const auto ranking = ranking_columns();
+  std::vector<const char*> columns(ranking.begin(), ranking.end());
+  columns.insert(columns.end(), {"compile_ms", "measure_ms"});
+  database.for_each(filter, columns, [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
   recording.finish();
   // Whoever writes to the database may have marked the rows as being measured again since they were counted.
   if (recording.is_empty()) throw_no_rows(database.file().string());
@@ -255,20 +217,11 @@ RecordedTask::RecordedTask(const TuneSpec& spec, const Task& task, const Recordi
       listed_.push_back(i);
       values_.emplace_back(parameters[i].values);
     } else if (parameters[i].values.size() == 1) {
-      granted_.push_back(i);
+      granted_.emplace_back(parameters[i].name, parameters[i].values.front());
     } else {
       unlisted_.push_back(parameters[i].name);
     }
   }
-}
-
-NamedValues RecordedTask::taken_for_granted() const {
-  NamedValues values;
-  for (const std::size_t i : granted_) {
-    const Parameter& parameter = task_->spec->parameters[i];
-    values.emplace_back(parameter.name, parameter.values.front());
-  }
-  return values;
 }
 
 const Recording::Entry* RecordedTask::find(std::uint64_t index) const {

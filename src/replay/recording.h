@@ -82,9 +82,8 @@ class Recording {
                                    const std::function<bool(const std::string& parameters)>& is_wanted) const;
   /// Lists the first few that there are: "tiny 1x1x1 (gemm, f32); ..."
   std::string places_text() const;
-  /// Rows with a time, and how many of them do not say how long compiling and measuring took.
-  std::size_t timed() const;
-  std::size_t timed_without_costs() const;
+  /// How many rows have a time; those alone that do not say how long compiling and measuring took.
+  std::size_t timed(bool without_costs = false) const;
 
   Trial row(std::int64_t id) const { return read_(id); }
   bool is_empty() const { return entries_.empty(); }
@@ -93,7 +92,6 @@ class Recording {
 
  private:
   std::string conditions_text(const Trial& trial) const;
-  Place& place_for(const Trial& row, const std::string& key);
 
   RecordedSet set_;
   SweepOrder order_;
@@ -126,7 +124,7 @@ class RecordedTask {
   std::optional<double> fastest_us() const;
 
   /// "filter_height=15": what the rows do not list, but must have been recorded with.
-  NamedValues taken_for_granted() const;
+  const NamedValues& taken_for_granted() const { return granted_; }
   /// Parameters of several values that the rows do not list: they cannot be distinguished.
   const std::vector<std::string>& unlisted() const { return unlisted_; }
   /// Parameters that the rows list and the template does not have.
@@ -142,7 +140,7 @@ class RecordedTask {
   const Recording::Place* place_;
   std::vector<std::size_t> listed_;  ///< parameters of the template, by number
   std::vector<WrittenAs> values_;    ///< of the listed
-  std::vector<std::size_t> granted_;
+  NamedValues granted_;
   std::vector<std::string> unlisted_;
   std::vector<std::string> unknown_;
 };

@@ -18,16 +18,6 @@ namespace tiletune {
 
 namespace {
 
-/// Imported rows say nothing of conditions.
-std::string place_text(const RecordedTask& task, Source source) {
-  const std::string text = task.like().template_name + " " + task.like().problem;
-  return source == Source::imported ? text : fmt::format("{} ({})", text, conditions_of(task.like()));
-}
-
-std::string named(const std::vector<std::string>& names) {
-  return fmt::format("the parameter{} {}", names.size() == 1 ? "" : "s", join(names, ", "));
-}
-
 /// What cannot be joined and what to do about it; empty where nothing is amiss.
 struct Fault {
   std::string what;
@@ -35,45 +25,32 @@ struct Fault {
 };
 
 Fault fault_of(const RecordedTask& task, const TemplateSpec& kernel, Source source) {
-  if (task.place() == nullptr) return {"holds nothing of " + place_text(task, source), ""};
+  if (task.place() == nullptr) {
+    const std::string text =
+        fmt::format("holds nothing of {} {}", task.like().template_name, task.like().problem);
+    // Imported rows say nothing of conditions.
+    if (source == Source::imported) return {text, ""};
+    return {fmt::format("{} ({})", text, conditions_of(task.like())), ""};
+  }
   const std::size_t listed = task.place()->names.size() - task.unknown().size();
   if (!task.unlisted().empty()) {
     const std::string missing = join(task.unlisted(), ", ");
-    return {
-        fmt::format("lists {} of the {} parameters of {}; without {}, which may have several values here, "
-                    "its rows cannot be joined with configurations",
-                    listed, kernel.parameters.size(), kernel.name, missing),
-        fmt::format("In {}, leave {} only the value that was recorded.", kernel.where.file, missing)};
+    return {fmt::format("lists {} of the {} parameters of {}; without {}, which may have several values "
+                        "here, its rows cannot be joined with configurations",
+                        listed, kernel.parameters.size(), kernel.name, missing),
+            fmt::format("In {}, leave {} only the value that was recorded.", kernel.where.file, missing)};
   }
-  if (!task.unknown().empty()) {
-    return {fmt::format("lists {}, which {} does not have here, so that its rows cannot be joined with "
-                        "configurations",
-                        named(task.unknown()), kernel.name),
+  if (!task.unknown().empty())
+    return {fmt::format("lists the parameter{} {}, which {} does not have here, so that its rows cannot be "
+                        "joined with configurations",
+                        task.unknown().size() == 1 ? "" : "s", join(task.unknown(), ", "), kernel.name),
             "Add what is missing to the template's parameters."};
-  }
   return {};
 }
 
 void add_note(Replay& replay, const std::string& note) {
   if (std::find(replay.notes.begin(), replay.notes.end(), note) == replay.notes.end())
     replay.notes.push_back(note);
-}
-
-void note_assumptions(Replay& replay, const RecordedTask& task) {
-  const NamedValues granted = task.taken_for_granted();
-  if (!task.is_joined() || granted.empty()) return;
-  add_note(replay, fmt::format("the rows of {} do not list {}; they are taken to be of these values",
-                               task.like().template_name, to_text(granted)));
-}
-
-[[noreturn]] void throw_not_joined(const std::vector<Fault>& faults, const TuneSpec& spec,
-                                   const Recording& recording, const std::string& file) {
-  const auto other =
-      std::find_if(faults.begin(), faults.end(), [](const Fault& fault) { return !fault.remedy.empty(); });
-  if (other != faults.end()) throw UserError(other->what, Where{file, ""}, other->remedy);
-  throw NothingToDo(
-      fmt::format("{}, nor of anything else that {} asks for", faults.front().what, spec.file.string()),
-      Where{file, ""}, fmt::format("It holds {}.", recording.places_text()));
 }
 
 /// The row's own key, so that a second replay of it takes its place. Nothing was measured that others could
@@ -118,16 +95,27 @@ class ReplayingEvaluator : public InstantEvaluator {
     ReplayedProblem& problem = replay_.problems.at(task.workload);
     ++problem.evaluations;
     if (const Recording::Entry* entry = task_of(task).find(candidate.index)) {
-      problem.simulated_s += cost_s(*entry);
+      // What a row does not say, or no clock could have said, is not known to have cost anything, but a
+      // compiler that was stopped at its deadline took that long.
+      constexpr double kMillisecondsPerSecond = 1e3;
+      problem.simulated_s +=
+          (entry->stopped ? spec_.compile.timeout_s : 0) + entry->spent_ms / kMillisecondsPerSecond;
       replay_.rows.push_back(entry->id);
       const bool improves =
           entry->result_us > 0 && (problem.curve.empty() || entry->result_us < problem.curve.back().best_us);
+      Trial& row = candidate.trial;
       if (whole_rows_ || improves) {
-        answer_with(candidate.trial, recording_.row(entry->id));
-      } else {
-        answer_with(candidate.trial, *entry, task_of(task).like());
+        replace(row, recording_.row(entry->id));
+        mark_replayed(row);
+      } else {  // what counting and the live line need
+        row.gpu = task_of(task).like().gpu;
+        row.problem = task_of(task).like().problem;
+        row.outcome = entry->outcome;
+        if (entry->result_us > 0) row.median_us = entry->result_us;
       }
-      if (improves) note(problem, candidate.trial, entry->result_us);
+      if (improves)
+        problem.curve.push_back(
+            {problem.evaluations, problem.simulated_s, entry->result_us, row.template_name, row.parameters});
     } else {
       ++problem.not_recorded;
       miss(candidate);
@@ -140,40 +128,17 @@ class ReplayingEvaluator : public InstantEvaluator {
     return tasks_.try_emplace(&task, spec_, task, recording_, target()).first->second;
   }
 
-  /// What a row does not say, or no clock could have said, is not known to have cost anything, but a compiler
-  /// that was stopped at its deadline took that long.
-  double cost_s(const Recording::Entry& entry) const {
-    constexpr double kMillisecondsPerSecond = 1e3;
-    return (entry.stopped ? spec_.compile.timeout_s : 0) + entry.spent_ms / kMillisecondsPerSecond;
-  }
-
-  static void note(ReplayedProblem& problem, const Trial& row, double time_us) {
-    problem.curve.push_back(
-        {problem.evaluations, problem.simulated_s, time_us, row.template_name, row.parameters});
-  }
-
-  static void answer_with(Trial& row, Trial recorded) {
-    const std::int64_t sweep = row.sweep_id;
-    row = std::move(recorded);
-    mark_replayed(row);
-    row.sweep_id = row.seen_in_sweep = sweep;
-  }
-
-  /// What counting and the live line need.
-  static void answer_with(Trial& row, const Recording::Entry& entry, const Trial& like) {
-    row.gpu = like.gpu;
-    row.problem = like.problem;
-    row.outcome = entry.outcome;
-    if (entry.result_us > 0) row.median_us = entry.result_us;
+  /// By a row of the same sweep.
+  static void replace(Trial& row, Trial other) {
+    other.sweep_id = other.seen_in_sweep = row.sweep_id;
+    row = std::move(other);
   }
 
   void miss(Candidate& candidate) {
     Trial& row = candidate.trial;
     if (whole_rows_) {
       const Task& task = *candidate.task;
-      const std::int64_t sweep = row.sweep_id;
-      row = task_of(task).like();
-      row.sweep_id = row.seen_in_sweep = sweep;
+      replace(row, task_of(task).like());
       row.parameters = to_json(task.space.at(candidate.index).named(*task.spec)).dump();
       Hasher hasher;
       for (const std::string* part :
@@ -244,16 +209,22 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Task>& tasks, const R
       problem.best_recorded_us = std::min(*fastest, problem.best_recorded_us.value_or(*fastest));
     const Fault fault = fault_of(recorded, *task.spec, replay.recorded_as);
     if (!fault.what.empty()) faults.push_back(fault);
-    note_assumptions(replay, recorded);
+    if (recorded.is_joined() && !recorded.taken_for_granted().empty())
+      add_note(replay, fmt::format("the rows of {} do not list {}; they are taken to be of these values",
+                                   recorded.like().template_name, to_text(recorded.taken_for_granted())));
   }
-  if (faults.size() == tasks.size()) throw_not_joined(faults, spec, recording, file);
+  if (faults.size() == tasks.size()) {
+    for (const Fault& fault : faults)
+      if (!fault.remedy.empty()) throw UserError(fault.what, Where{file, ""}, fault.remedy);
+    throw NothingToDo(
+        fmt::format("{}, nor of anything else that {} asks for", faults.front().what, spec.file.string()),
+        Where{file, ""}, fmt::format("It holds {}.", recording.places_text()));
+  }
   for (const Fault& fault : faults) add_note(replay, fmt::format("{} {}", file, fault.what));
-  if (const std::size_t silent = recording.timed_without_costs(); spec.budget.seconds > 0 && silent > 0)
-    add_note(
-        replay,
-        fmt::format("{} of {} rows with a time do not say how long compiling and measuring took: no seconds "
-                    "are counted for them",
-                    silent, recording.timed()));
+  if (const std::size_t silent = recording.timed(true); spec.budget.seconds > 0 && silent > 0)
+    add_note(replay, fmt::format("{} of {} rows with a time do not say how long compiling and measuring "
+                                 "took: no seconds are counted for them",
+                                 silent, recording.timed()));
   return replay;
 }
 

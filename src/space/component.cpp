@@ -3,19 +3,165 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <span>
+#include <string_view>
+#include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
-#include "space/condition.h"
 
 namespace tiletune::space {
 namespace {
 
+/// A condition where it is tested.
+struct Test {
+  enum class Turn {
+    only,   ///< everything listed before it has been tested by then
+    early,  ///< conditions listed before it are still open: without a result it is put off
+    late    ///< after those, when it was put off
+  };
+
+  const Program* program;
+  std::size_t constraint;
+  std::size_t condition;  ///< position among the component's conditions
+  Turn turn;
+  std::uint64_t removed = 0;  ///< how often it was the first false one
+};
+
+/// A parameter in the order of the walk, with what its binding makes possible.
+struct Level {
+  std::size_t parameter;  ///< by position
+  std::size_t slot;
+  std::size_t column;  ///< in the component's rows
+  std::vector<Scalar> values;
+  std::vector<std::size_t> derived;  ///< slots of the derived values that are complete here
+  std::vector<Test> tests;           ///< in the order of the list
+  double below = 1;                  ///< raw combinations of the parameters after it
+};
+
+std::size_t value_count(const Scope& scope, std::size_t parameter) {
+  return scope.parameters()[parameter].values.size();
+}
+
+/// Disjoint sets of parameters; the root of a set is its smallest member.
+class DisjointSets {
+ public:
+  explicit DisjointSets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+
+  std::size_t root(std::size_t member) {
+    while (parent_[member] != member) member = parent_[member] = parent_[parent_[member]];
+    return member;
+  }
+
+  void unite(std::size_t left, std::size_t right) {
+    const auto [first, second] = std::minmax({root(left), root(right)});
+    parent_[second] = first;
+  }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+/// Parameters of a condition that are not bound yet, the ones with the fewest values first.
+std::vector<std::size_t> open_parameters(const Scope& scope, const Condition& condition,
+                                         const std::vector<bool>& bound) {
+  std::vector<std::size_t> open;
+  for (const std::size_t parameter : condition.parameters)
+    if (!bound[parameter]) open.push_back(parameter);
+  std::ranges::stable_sort(open, {}, [&](std::size_t parameter) { return value_count(scope, parameter); });
+  return open;
+}
+
+/// The order in which to bind a component's parameters so that little is tried in vain: next come always the
+/// parameters that complete the condition with the fewest combinations still open. Throws Stopped.
+std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& component,
+                                    const std::vector<const Condition*>& conditions, const Stop& stop) {
+  std::vector<std::size_t> order;
+  std::vector<bool> bound(scope.parameters().size(), false);
+  while (order.size() < component.size()) {
+    std::vector<std::size_t> cheapest;
+    if (stop()) throw Stopped();
+    for (const Condition* condition : conditions) {
+      std::vector<std::size_t> open = open_parameters(scope, *condition, bound);
+      if (open.empty()) continue;
+      if (cheapest.empty() || combinations(scope, open) < combinations(scope, cheapest))
+        cheapest = std::move(open);
+    }
+    if (cheapest.empty()) cheapest = component;  // a single parameter without conditions
+    order.insert(order.end(), cheapest.begin(), cheapest.end());
+    for (const std::size_t parameter : cheapest) bound[parameter] = true;
+  }
+  return order;
+}
+
+Level make_level(const Scope& scope, const std::vector<std::size_t>& component, std::size_t parameter) {
+  Level level;
+  level.parameter = parameter;
+  level.slot = scope.first_parameter() + parameter;
+  level.column = static_cast<std::size_t>(std::lower_bound(component.begin(), component.end(), parameter) -
+                                          component.begin());
+  for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
+  return level;
+}
+
+/// The level at which the last of the parameters is bound.
+std::size_t level_of(const std::vector<Level>& levels, const std::vector<std::size_t>& parameters) {
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    if (std::binary_search(parameters.begin(), parameters.end(), levels[i].parameter)) last = i;
+  return last;
+}
+
+void place_tests(std::vector<Level>& levels, const std::vector<const Condition*>& conditions) {
+  std::size_t guarded = 0;  // the level by which this condition and all listed before it have been tested
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const Condition& condition = *conditions[i];
+    const std::size_t own = level_of(levels, condition.parameters);
+    guarded = std::max(guarded, own);
+    const bool early = own < guarded;
+    levels[own].tests.push_back(
+        {&condition.program, condition.constraint, i, early ? Test::Turn::early : Test::Turn::only});
+    if (early)
+      levels[guarded].tests.push_back({&condition.program, condition.constraint, i, Test::Turn::late});
+  }
+}
+
+/// A derived value without parameters belongs to no level: it is computed once.
+void place_derived(std::vector<Level>& levels, const Scope& scope,
+                   const std::vector<const Condition*>& conditions) {
+  std::vector<std::size_t> read;
+  for (const Condition* condition : conditions)
+    read.insert(read.end(), condition->derived.begin(), condition->derived.end());
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (const std::size_t derived : read) {
+    const auto parameters = scope.parameters_of(scope.derived()[derived]);
+    if (parameters.empty()) continue;
+    levels[level_of(levels, parameters)].derived.push_back(scope.first_derived() + derived);
+  }
+}
+
+/// Plans the walk over a component's parameters. `conditions` are the component's, in the order of the list.
+/// Throws Stopped.
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& component,
+                             const std::vector<const Condition*>& conditions, const Stop& stop) {
+  std::vector<Level> levels;
+  for (const std::size_t parameter : walk_order(scope, component, conditions, stop))
+    levels.push_back(make_level(scope, component, parameter));
+  for (std::size_t i = levels.size(); i-- > 1;)
+    levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());
+  place_tests(levels, conditions);
+  place_derived(levels, scope, conditions);
+  return levels;
+}
+
 [[noreturn]] void refuse_size(const Scope& scope, const std::vector<std::size_t>& parameters,
                               std::uint64_t limit, const char* what, const char* remedy) {
   std::vector<std::string> names;
-  names.reserve(parameters.size());
   for (const std::size_t parameter : parameters) names.push_back(scope.parameters()[parameter].name);
   throw UserError(
       fmt::format("more than {} {} of {}, which constraints connect", limit, what, join(names, ", ")),
@@ -53,7 +199,12 @@ class Walk {
 
  private:
   void descend(std::size_t depth) {
-    if (depth == levels_.size()) return add_row();
+    if (depth == levels_.size()) {
+      if (rows_.size() == limits_.rows)
+        refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
+                    "Add constraints, or list fewer values of these parameters.");
+      return rows_.push_back(row_);
+    }
     Level& level = levels_[depth];
     steps_ += level.values.size();
     if (steps_ > limits_.steps) {
@@ -95,14 +246,6 @@ class Walk {
     return true;
   }
 
-  void add_row() {
-    if (rows_.size() == limits_.rows) {
-      refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
-                  "Add constraints, or list fewer values of these parameters.");
-    }
-    rows_.push_back(row_);
-  }
-
   const Scope& scope_;
   const std::vector<std::size_t>& parameters_;
   ComponentLimits limits_;
@@ -119,6 +262,39 @@ class Walk {
 };
 
 }  // namespace
+
+double combinations(const Scope& scope, const std::vector<std::size_t>& parameters) {
+  double product = 1;
+  for (const std::size_t parameter : parameters)
+    product *= static_cast<double>(value_count(scope, parameter));
+  return product;
+}
+
+std::vector<Condition> parse_conditions(const std::vector<Constraint>& constraints, const Scope& scope) {
+  std::vector<Condition> conditions;
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    for (Program& program : Program::conjuncts(constraints[i].require, scope.symbols())) {
+      auto parameters = scope.parameters_of(program);
+      auto derived = scope.derived_of(program);
+      conditions.push_back({std::move(program), i, std::move(parameters), std::move(derived)});
+    }
+  }
+  return conditions;
+}
+
+std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
+                                                           const std::vector<Condition>& conditions) {
+  const std::size_t count = scope.parameters().size();
+  DisjointSets sets(count);
+  for (const Condition& condition : conditions)
+    for (const std::size_t parameter : condition.parameters)
+      sets.unite(condition.parameters.front(), parameter);
+  std::vector<std::vector<std::size_t>> members(count);
+  for (std::size_t parameter = 0; parameter < count; ++parameter)
+    members[sets.root(parameter)].push_back(parameter);
+  std::erase_if(members, [](const auto& component) { return component.empty(); });
+  return members;
+}
 
 std::vector<std::size_t> value_counts(const std::vector<Parameter>& all,
                                       const std::vector<std::size_t>& some) {
@@ -172,6 +348,96 @@ Component listed_component(const Scope& scope, const std::vector<std::uint32_t>&
   }
   component.rows.sort();
   return component;
+}
+
+namespace {
+
+/// So many rows for each shard make one row more or less a small difference.
+constexpr std::uint64_t kRowsPerShard = 64;
+constexpr std::uint64_t kMostJoinedRows = std::uint64_t{1} << 22;
+
+/// All combinations of the rows of two components.
+Component joined(const Component& a, const Component& b, const std::vector<Parameter>& parameters) {
+  std::vector<std::size_t> columns;
+  std::merge(a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
+             std::back_inserter(columns));
+  const auto places = [&](const Component& part) {
+    std::vector<std::size_t> found;
+    for (const std::size_t parameter : part.parameters)
+      found.push_back(static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), parameter) -
+                                               columns.begin()));
+    return found;
+  };
+  const std::vector<std::size_t> places_of_a = places(a);
+  const std::vector<std::size_t> places_of_b = places(b);
+  PackedRows rows(value_counts(parameters, columns));
+  std::vector<std::uint32_t> row(columns.size());
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    for (std::size_t column = 0; column < places_of_a.size(); ++column)
+      row[places_of_a[column]] = a.rows.value(i, column);
+    for (std::size_t j = 0; j < b.rows.size(); ++j) {
+      for (std::size_t column = 0; column < places_of_b.size(); ++column)
+        row[places_of_b[column]] = b.rows.value(j, column);
+      rows.push_back(row);
+    }
+  }
+  rows.sort();
+  return {std::move(columns), std::move(rows), {}};
+}
+
+/// The rows are ordered by a hash of the positions of their values, so that equal rows of another problem's
+/// space are ordered alike.
+std::vector<std::pair<std::uint64_t, std::size_t>> in_shuffled_order(const PackedRows& rows,
+                                                                     std::size_t columns) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  std::vector<std::uint32_t> row(columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows.unpack(i, row);
+    const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(row[0]));
+    order.emplace_back(checksum64(bytes), i);
+  }
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+/// The rows of a stretch of that order: where another problem's space lacks some rows, few of the others are
+/// in another shard there.
+PackedRows rows_of(const Component& component, const std::vector<Parameter>& parameters, std::uint64_t number,
+                   std::uint64_t count) {
+  const std::size_t columns = component.parameters.size();
+  std::vector<std::size_t> own;
+  const auto order = in_shuffled_order(component.rows, columns);
+  const std::size_t end = order.size() * (number + 1) / count;
+  for (std::size_t i = order.size() * number / count; i < end; ++i) own.push_back(order[i].second);
+  std::sort(own.begin(), own.end());
+  PackedRows rows(value_counts(parameters, component.parameters));
+  std::vector<std::uint32_t> row(columns);
+  for (const std::size_t i : own) {
+    component.rows.unpack(i, row);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Component> shard_of(std::vector<Component> components, const std::vector<Parameter>& parameters,
+                                const Shard& shard, std::uint64_t turn) {
+  if (shard.count == 1 || components.empty()) return components;
+  std::stable_sort(components.begin(), components.end(),
+                   [](const Component& a, const Component& b) { return a.rows.size() > b.rows.size(); });
+  Component& largest = components.front();
+  while (components.size() > 1 && largest.rows.size() < kRowsPerShard * shard.count &&
+         largest.rows.size() * components[1].rows.size() <= kMostJoinedRows) {
+    largest = joined(largest, components[1], parameters);
+    components.erase(components.begin() + 1);
+  }
+  const std::uint64_t number = (shard.number - 1 + turn % shard.count) % shard.count;
+  largest.rows = rows_of(largest, parameters, number, shard.count);
+  std::sort(components.begin(), components.end(), [](const Component& a, const Component& b) {
+    return a.parameters.front() < b.parameters.front();
+  });
+  return components;
 }
 
 }  // namespace tiletune::space

@@ -1,13 +1,33 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/stop.h"
-#include "space/condition.h"
 #include "space/packed_rows.h"
+#include "space/scope.h"
 
 namespace tiletune::space {
+
+/// A constraint, or one operand of the `and` at its top.
+struct Condition {
+  Program program;
+  std::size_t constraint;               ///< position in the template's list
+  std::vector<std::size_t> parameters;  ///< it depends on, by position, also through derived values
+  std::vector<std::size_t> derived;     ///< it depends on, by position
+};
+
+/// The product of these parameters' value counts.
+double combinations(const Scope& scope, const std::vector<std::size_t>& parameters);
+
+/// All constraints' conditions, in the order of the list. Throws UserError for what cannot be parsed.
+std::vector<Condition> parse_conditions(const std::vector<Constraint>& constraints, const Scope& scope);
+
+/// Parameters that conditions connect, directly or over others. Each component is ascending; the components
+/// are in the order of their first parameters.
+std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
+                                                           const std::vector<Condition>& conditions);
 
 /// The valid combinations of parameters that conditions connect.
 struct Component {

@@ -9,7 +9,6 @@
 #include "space/operators.h"
 #include "space/option_text.h"
 #include "space/scope.h"
-#include "space/size_conditions.h"
 #include "space/template_programs.h"
 
 namespace tiletune {
@@ -74,10 +73,6 @@ struct Instantiator::Impl {
           programmatic(parse_optional(launch.programmatic, scope.launch_symbols())),
           when(parse_optional(launch.when, scope.launch_symbols())) {}
   };
-  struct Macro {
-    std::string name;
-    Program program;
-  };
 
   std::string compiled_file;  ///< with names of parameters in braces
   std::vector<std::string> compile_options;
@@ -87,7 +82,7 @@ struct Instantiator::Impl {
   std::vector<LaunchPrograms> launches;
   StepPrograms steps;
   std::vector<ConstantCopy> constants;
-  std::vector<Macro> macros;
+  std::vector<std::pair<std::string, Program>> macros;
   WorkspacePrograms workspace;
   std::optional<Program> min_compute_capability;
   std::optional<Program> max_compute_capability;
@@ -114,7 +109,7 @@ struct Instantiator::Impl {
     for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
     for (const ConstantMemory& constant : spec.constants)
       constants.push_back({constant.symbol, constant.buffer, workload.buffer(constant.buffer).bytes()});
-    for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
+    for (const auto& [name, text] : spec.macros) macros.emplace_back(name, Program(text, scope.symbols()));
   }
 
   std::vector<Scalar> bind(const Configuration& configuration, int multiprocessors) const {
@@ -156,25 +151,20 @@ struct Instantiator::Impl {
   std::string kernel_expression(const LaunchPrograms& launch, const Bindings& bindings) const {
     if (launch.template_arguments.empty()) return launch.kernel;
     std::vector<std::string> parts;
-    parts.reserve(launch.template_arguments.size());
     for (const Program& program : launch.template_arguments)
       parts.push_back(template_argument(program, bindings));
     return fmt::format("{}<{}>", launch.kernel, join(parts, ", "));
   }
 
-  static std::int64_t shared_bytes(const Program& program, const Bindings& bindings) {
-    const std::int64_t bytes = evaluate_integer(program, bindings);
-    if (bytes < 0)
-      program.raise_result(integer_scalar(bytes), "a number of bytes",
-                           "exclude such configurations by a constraint", bindings);
-    return bytes;
-  }
-
   KernelLaunch evaluate_launch(const LaunchPrograms& launch, const Bindings& bindings) const {
-    return {kernel_expression(launch, bindings),
-            launch.grid.evaluate(bindings),
-            launch.block.evaluate(bindings),
-            shared_bytes(launch.dynamic_shared_bytes, bindings),
+    std::string kernel = kernel_expression(launch, bindings);
+    const Dim3 grid = launch.grid.evaluate(bindings);
+    const Dim3 block = launch.block.evaluate(bindings);
+    const std::int64_t shared =
+        evaluate_within(launch.dynamic_shared_bytes, bindings, 0, kAnyInteger, "a number of bytes",
+                        "exclude such configurations by a constraint");
+    return {{grid, block, shared},
+            std::move(kernel),
             launch.arguments.evaluate(bindings),
             launch.programmatic && is_true(evaluate(*launch.programmatic, bindings))};
   }
@@ -195,10 +185,7 @@ struct Instantiator::Impl {
 };
 
 Instantiator::Instantiator(const TemplateSpec& spec, const Problem& problem)
-    : impl_(std::make_unique<Impl>(spec, problem)) {}
-Instantiator::~Instantiator() = default;
-Instantiator::Instantiator(Instantiator&&) noexcept = default;
-Instantiator& Instantiator::operator=(Instantiator&&) noexcept = default;
+    : impl_(std::make_shared<const Impl>(spec, problem)) {}
 
 Instance Instantiator::instantiate(const Configuration& configuration, int multiprocessors) const {
   std::vector<Scalar> slots = impl_->bind(configuration, multiprocessors);

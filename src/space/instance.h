@@ -11,17 +11,12 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/launch_shape.h"
 #include "space/space.h"
 #include "spec/npy.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
-
-struct Dim3 {
-  std::int64_t x = 1, y = 1, z = 1;
-  std::int64_t count() const { return x * y * z; }
-  bool operator==(const Dim3&) const = default;
-};
 
 /// CUDA C++ Programming Guide, Technical Specifications per Compute Capability: the same for all of them.
 inline constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
@@ -99,14 +94,20 @@ struct SizedWorkspace {
 };
 
 /// One kernel launch of a configuration.
-struct KernelLaunch {
+struct KernelLaunch : LaunchShape {
   std::string kernel_expression;  ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
-  Dim3 grid;                      ///< thread blocks
-  Dim3 block;                     ///< threads
-  std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
   bool programmatic = false;  ///< it may begin before the launch before it ends
   std::size_t listed = 0;     ///< its position among the template's launches, some of which may be left out
+  std::string symbol = {};    ///< the kernel's name in the cubin; empty until it is compiled
+
+  /// What a GPU worker needs to know of it.
+  static constexpr auto fields() {
+    using L = KernelLaunch;
+    return std::tuple_cat(LaunchShape::fields(),
+                          std::tuple{field("symbol", &L::symbol), field("arguments", &L::arguments),
+                                     field("programmatic", &L::programmatic)});
+  }
 };
 
 /// Elements that a GPU copies from a peer's memory to its own.
@@ -191,7 +192,7 @@ struct Instance {
   std::vector<SizedWorkspace> workspace;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
   std::optional<ComputeCapability> max_compute_capability;  ///< none: any
-  /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
+  /// What must hold of other sizes to launch this kernel for them; see space/template_programs.h.
   std::vector<std::optional<std::string>> size_conditions;
   std::vector<TileCount> tiles;  ///< by launch
 };
@@ -292,9 +293,6 @@ class Instantiator {
   /// Throws UserError for expressions that cannot be parsed, and for sizes, flops, bytes and the launches
   /// of the operation's kernels when they cannot be evaluated.
   Instantiator(const TemplateSpec& spec, const Problem& problem);
-  ~Instantiator();
-  Instantiator(Instantiator&&) noexcept;
-  Instantiator& operator=(Instantiator&&) noexcept;
 
   /// For a GPU of so many multiprocessors. Throws UserError for expressions that cannot be evaluated,
   /// negative or zero launch dimensions and values that do not fit an argument's type.
@@ -309,7 +307,7 @@ class Instantiator {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<const Impl> impl_;  ///< copies share it
 };
 
 }  // namespace tiletune

@@ -2,18 +2,138 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <compare>
+#include <limits>
+#include <numeric>
 #include <optional>
+#include <type_traits>
 
 #include "spec/element_type.h"
 
 namespace tiletune::space {
 namespace {
 
-FaultKind done(Scalar value, Scalar& result) {
+template <class T>
+FaultKind done(std::type_identity_t<T> value, T& result) {
   result = value;
   return FaultKind::none;
+}
+
+constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
+
+FaultKind when(bool overflow) { return overflow ? FaultKind::integer_overflow : FaultKind::none; }
+
+/// The quotient is rounded towards minus infinity; the remainder has the divisor's sign.
+FaultKind floor_divide(std::int64_t left, std::int64_t right, std::int64_t& quotient,
+                       std::int64_t& remainder) {
+  if (right == 0) return FaultKind::division_by_zero;
+  if (left == kSmallest && right == -1) return FaultKind::integer_overflow;
+  quotient = left / right;
+  remainder = left % right;
+  if (remainder != 0 && (remainder < 0) != (right < 0)) {
+    --quotient;
+    remainder += right;
+  }
+  return FaultKind::none;
+}
+
+FaultKind greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result) {
+  if (left == kSmallest || right == kSmallest) return FaultKind::integer_overflow;
+  return done(std::gcd(left, right), result);
+}
+
+FaultKind power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
+  std::int64_t product = 1;
+  while (exponent > 0) {
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(product, base, &product))
+      return FaultKind::integer_overflow;
+    exponent >>= 1;
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return FaultKind::integer_overflow;
+  }
+  return done(product, result);
+}
+
+FaultKind shift_left(std::int64_t value, std::int64_t count, std::int64_t& result) {
+  if (count < 0) return FaultKind::negative_shift;
+  if (value == 0) return done(0, result);
+  if (count > 63) return FaultKind::integer_overflow;
+  result = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << count);
+  return when((result >> count) != value);
+}
+
+FaultKind shift_right(std::int64_t value, std::int64_t count, std::int64_t& result) {
+  if (count < 0) return FaultKind::negative_shift;
+  return done(value >> (count > 63 ? 63 : count), result);
+}
+
+FaultKind ceil_divide(std::int64_t left, std::int64_t right, std::int64_t& result) {
+  std::int64_t remainder = 0;
+  const FaultKind fault = floor_divide(left, right, result, remainder);
+  if (fault == FaultKind::none && remainder != 0) ++result;
+  return fault;
+}
+
+FaultKind round_up(std::int64_t value, std::int64_t step, std::int64_t& result) {
+  const FaultKind fault = ceil_divide(value, step, result);
+  return fault != FaultKind::none ? fault : when(__builtin_mul_overflow(result, step, &result));
+}
+
+FaultKind lcm(std::int64_t left, std::int64_t right, std::int64_t& result) {
+  std::int64_t divisor = 0;
+  const FaultKind fault = greatest_common_divisor(left, right, divisor);
+  if (fault != FaultKind::none) return fault;
+  if (divisor == 0) return done(0, result);
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(left / divisor, right, &product) || product == kSmallest)
+    return FaultKind::integer_overflow;
+  return done(product < 0 ? -product : product, result);
+}
+
+FaultKind compute(Op op, std::int64_t left, std::int64_t right, std::int64_t& result) {
+  std::int64_t other = 0;
+  switch (op) {
+    case Op::add:
+      return when(__builtin_add_overflow(left, right, &result));
+    case Op::subtract:
+      return when(__builtin_sub_overflow(left, right, &result));
+    case Op::multiply:
+      return when(__builtin_mul_overflow(left, right, &result));
+    case Op::floor_divide:
+      return floor_divide(left, right, result, other);
+    case Op::modulo:
+      if (right == -1) return done(0, result);  // even of the smallest integer
+      return floor_divide(left, right, other, result);
+    case Op::power:
+      return power(left, right, result);
+    case Op::bit_or:
+      return done(left | right, result);
+    case Op::bit_xor:
+      return done(left ^ right, result);
+    case Op::bit_and:
+      return done(left & right, result);
+    case Op::shift_left:
+      return shift_left(left, right, result);
+    case Op::shift_right:
+      return shift_right(left, right, result);
+    case Op::ceil_div:
+      return ceil_divide(left, right, result);
+    case Op::round_up:
+      return round_up(left, right, result);
+    case Op::gcd:
+      return greatest_common_divisor(left, right, result);
+    default:
+      return lcm(left, right, result);
+  }
+}
+
+/// Applies an operator of two operands to checked 64-bit integers; a fault leaves `result` alone.
+FaultKind apply_integers(Op op, std::int64_t left, std::int64_t right, Scalar& result) {
+  std::int64_t value = 0;
+  const FaultKind fault = compute(op, left, right, value);
+  if (fault == FaultKind::none) result = integer_scalar(value);
+  return fault;
 }
 
 FaultKind finite(double value, Scalar& result) {
@@ -113,17 +233,6 @@ FaultKind extreme(Op op, const Scalar& left, const Scalar& right, Scalar& result
   return done((op == Op::min ? std::is_lt(right_to_left) : std::is_gt(right_to_left)) ? right : left, result);
 }
 
-FaultKind magnitude(const Scalar& operand, Scalar& result) {
-  if (!operand.is_integral()) return done(number_scalar(std::fabs(operand.number)), result);
-  if (operand.integer >= 0) return done(integer_scalar(operand.integer), result);
-  return apply_integers(Op::subtract, 0, operand.integer, result);
-}
-
-FaultKind negated(const Scalar& operand, Scalar& result) {
-  if (!operand.is_integral()) return done(number_scalar(-operand.number), result);
-  return apply_integers(Op::subtract, 0, operand.integer, result);
-}
-
 /// Cut off towards zero.
 FaultKind to_integer(const Scalar& operand, Scalar& result) {
   if (operand.is_integral()) return done(integer_scalar(operand.integer), result);
@@ -141,13 +250,6 @@ FaultKind type_size(const Scalar& operand, Scalar& result) {
 }
 
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
-FaultKind of_integer(Op op, std::int64_t operand, Scalar& result) {
-  if (op == Op::bit_not) return done(integer_scalar(~operand), result);
-  if (op == Op::is_pow2) return done(boolean_scalar(is_power_of_two(operand)), result);
-  if (!is_power_of_two(operand)) return FaultKind::no_power_of_two;
-  return done(integer_scalar(__builtin_ctzll(static_cast<unsigned long long>(operand))), result);
-}
 
 }  // namespace
 
@@ -236,8 +338,12 @@ FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
     return done(boolean_scalar(is_true(operand) == (op == Op::truth)), result);
   if (op == Op::type_size) return type_size(operand, result);
   if (!operand.is_numeric()) return FaultKind::needs_number;
-  if (op == Op::abs) return magnitude(operand, result);
-  if (op == Op::negate) return negated(operand, result);
+  if (op == Op::abs || op == Op::negate) {
+    const bool is_kept = op == Op::abs && operand.as_number() >= 0;
+    if (operand.is_integral() && !is_kept) return apply_integers(Op::subtract, 0, operand.integer, result);
+    if (operand.is_integral()) return done(integer_scalar(operand.integer), result);
+    return done(number_scalar(op == Op::abs ? std::fabs(operand.number) : -operand.number), result);
+  }
   if (op == Op::to_integer) return to_integer(operand, result);
   if (op == Op::to_number) return done(number_scalar(operand.as_number()), result);
   if (op == Op::plus) {
@@ -245,7 +351,10 @@ FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
     return done(boolean ? integer_scalar(operand.integer) : operand, result);
   }
   if (!operand.is_integral()) return FaultKind::needs_integer;
-  return of_integer(op, operand.integer, result);
+  if (op == Op::bit_not) return done(integer_scalar(~operand.integer), result);
+  if (op == Op::is_pow2) return done(boolean_scalar(is_power_of_two(operand.integer)), result);
+  if (!is_power_of_two(operand.integer)) return FaultKind::no_power_of_two;
+  return done(integer_scalar(std::countr_zero(static_cast<std::uint64_t>(operand.integer))), result);
 }
 
 }  // namespace tiletune::space

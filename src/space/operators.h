@@ -124,7 +124,5 @@ bool equals(const Scalar& left, const Scalar& right);
 FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result);
 /// Applies an operator of one operand.
 FaultKind apply(Op op, const Scalar& operand, Scalar& result);
-/// Applies an operator of two operands to checked 64-bit integers; a fault leaves `result` alone.
-FaultKind apply_integers(Op op, std::int64_t left, std::int64_t right, Scalar& result);
 
 }  // namespace tiletune::space

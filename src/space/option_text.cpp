@@ -37,18 +37,12 @@ std::vector<Piece> pieces_of(const std::string& option) {
   return pieces;
 }
 
-bool has_names(const std::string& option) {
-  const std::vector<Piece> pieces = pieces_of(option);
-  return std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.is_name; });
-}
-
 const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name, const std::string& text,
                               const Where& where) {
   for (const Parameter& each : spec.parameters) {
     if (each.name == name) return each;
   }
   std::vector<std::string> names;
-  names.reserve(spec.parameters.size());
   for (const Parameter& each : spec.parameters) names.push_back(each.name);
   throw UserError(fmt::format("'{}' in {} is not a parameter", name, text), where,
                   names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
@@ -111,7 +105,6 @@ std::string filled_option(const std::string& option, const NamedValues& paramete
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where) {
   std::vector<std::string> filled;
-  filled.reserve(options.size());
   for (const std::string& option : options)
     filled.push_back(filled_option(option, parameters, where.at(filled.size())));
   return filled;
@@ -150,7 +143,9 @@ std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t op
 
 std::vector<std::string> fixed_options(const TemplateSpec& spec) {
   std::vector<std::string> fixed = spec.compile_options;
-  std::erase_if(fixed, [](const std::string& option) { return has_names(option); });
+  std::erase_if(fixed, [](const std::string& option) {
+    return std::ranges::any_of(pieces_of(option), &Piece::is_name);
+  });
   return fixed;
 }
 

@@ -1,41 +1,44 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/value.h"
-#include "space/expression.h"
 #include "space/operators.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune::space {
+
+/// Names an expression may use; each has a slot, numbered from 0 in order of declaration.
+class SymbolTable {
+ public:
+  /// Declares a name and returns its slot. Throws UserError when it is taken, reserved (an operator or
+  /// constant of the language) or no identifier; `where` is for the message.
+  int declare(const std::string& name, const Where& where);
+  std::optional<int> find(std::string_view name) const;
+  /// Tells whoever uses `name` where it is not declared what to do instead.
+  void withhold(const std::string& name, const std::string& remedy) { withheld_.emplace_back(name, remedy); }
+  /// That remedy; none for names that are merely unknown.
+  std::optional<std::string> withheld(std::string_view name) const;
+  const std::vector<std::string>& names() const { return names_; }
+  int size() const { return static_cast<int>(names_.size()); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::pair<std::string, std::string>> withheld_;  ///< names and remedies
+};
 
 /// Part of an expression's text: bytes [begin, end).
 struct Span {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-
-struct Token {
-  enum class Kind { end, literal, name, symbol };
-
-  Kind kind = Kind::end;
-  Span span;
-  std::string_view text;  ///< as written
-  Value literal;          ///< of a literal
-};
-
-/// Longest expression; it bounds the depth of what is built from one.
-inline constexpr std::size_t kMaxExpressionBytes = 8192;
-
-/// Splits an expression; the last token is the end. Throws UserError for what is not a token. The tokens
-/// refer to `text`.
-std::vector<Token> tokenize(const ExprText& text);
 
 /// "'BM % 0' at column 6": columns count characters, from 1.
 std::string quoted_at(const ExprText& text, std::size_t offset);
@@ -100,20 +103,6 @@ inline constexpr std::array<Infix, 11> kInfix{{{"|", Op::bit_or, 0},
 inline constexpr std::array<Spelling, 4> kPrefix{
     {{"-", Op::negate}, {"+", Op::plus}, {"~", Op::bit_not}, {"!", Op::logical_not}}};
 
-/// Words that are not names: operators and constants in both spellings.
-inline constexpr std::array<std::string_view, 10> kKeywords{"and",  "or",   "not",  "in",    "if",
-                                                            "else", "true", "True", "false", "False"};
-
-inline const Function* find_function(std::string_view name) {
-  const auto* found = std::find_if(kFunctions.begin(), kFunctions.end(),
-                                   [&](const Function& function) { return function.name == name; });
-  return found == kFunctions.end() ? nullptr : found;
-}
-
-inline bool is_reserved(std::string_view name) {
-  return std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
-}
-
 /// A parsed expression or part of one.
 struct SyntaxNode {
   Op op = Op::constant;
@@ -125,7 +114,26 @@ struct SyntaxNode {
   std::size_t position = 0;          ///< of the operator
 };
 
-/// Parses an expression; the grammar is expression.h's. Throws UserError.
+/// Parses an expression of the one small language used in constraints, derived values, launch geometry and
+/// sizes.
+///
+/// Literals: integers (also 0x.., 0o.., 0b..), floats, true/false (True/False), 'strings' or "strings"
+/// (without escapes). Operators, loosest first: `a if c else b` and `c ? a : b`; `or ||`; `and &&`; `not`;
+/// comparisons `== != < <= > >=`, which chain (`64 <= THREADS <= 512`), and `x in (1, 2)`, `x not in (..)`;
+/// `|`; `^`; `&`; `<< >>`; `+ -`; `* / // %`; unary `- + ~ !`; `**`. As in Python, and unlike C,
+/// `a & 1 == b` compares `a & 1`; `!` binds as tightly as in C. `/` is true division; `//` and `%` round
+/// towards minus infinity as in Python. Functions: min, max (also of one list), abs, int, float, bool, pow,
+/// ceil_div, round_up, is_pow2, log2 (of powers of two only, exact), gcd, lcm, size (bytes of an element of a
+/// type).
+///
+/// Integer arithmetic is 64-bit and checked; a float that is not finite is an overflow. As in Python, true
+/// and false count as 1 and 0 in arithmetic, in order comparisons and in `true == 1`; | ^ & of two bools is a
+/// bool, every other arithmetic result is a number. `and` and `or` yield the operand that decides, `&&` and
+/// `||` a bool; all evaluate the right operand only when the left one does not decide, and a conditional
+/// evaluates only the branch taken. A string equals only an equal string, is ordered only among strings, and
+/// takes part in no arithmetic.
+///
+/// Throws UserError naming the expression, the position in it and, for unknown names, the nearest known one.
 SyntaxNode parse(const ExprText& text, const SymbolTable& symbols);
 
 }  // namespace tiletune::space

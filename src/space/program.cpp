@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/identifier.h"
@@ -112,28 +111,154 @@ constexpr std::array<Explanation, 11> kExplanations{
 
 /// "write 64 without quotes" where a string holds a number, else what is given.
 std::string unquoted_or(const Scalar& scalar, const std::string& remedy) {
-  if (!scalar.is_string() || scalar.string->empty()) return remedy;
-  double number = 0;
-  const char* const end = scalar.string->data() + scalar.string->size();
-  const auto [rest, error] = std::from_chars(scalar.string->data(), end, number);
-  return error == std::errc() && rest == end ? fmt::format("write {} without quotes", *scalar.string)
-                                             : remedy;
+  const bool holds_number = scalar.is_string() && parsed_number<double>(*scalar.string);
+  return holds_number ? fmt::format("write {} without quotes", *scalar.string) : remedy;
 }
 
 std::string shown(const Scalar& scalar) {
   return scalar.is_string() ? fmt::format("'{}'", *scalar.string) : to_text(to_value(scalar));
 }
 
-bool inside(const Span& part, const Span& whole) {
-  return part.begin >= whole.begin && part.end <= whole.end;
-}
-
-/// " (BM = 64, BN = 32)", or nothing when no name is involved.
-std::string in_brackets(const std::vector<std::string>& parts) {
-  return parts.empty() ? "" : fmt::format(" ({})", join(parts, ", "));
-}
-
 }  // namespace
+
+/// Writes a parsed expression as postfix code.
+class CodeGenerator {
+ public:
+  explicit CodeGenerator(Program& program) : program_(program) {}
+
+  /// Throws UserError when the program would need more than kMaxStack values at once.
+  void generate(const SyntaxNode& node) {
+    switch (node.op) {
+      case Op::constant:
+        return push(node, node.constant);
+      case Op::load:
+        program_.slots_.push_back(node.slot);
+        return emit(node, Op::load, node.slot, 1);
+      case Op::logical_and:
+      case Op::logical_or:
+        return logical(node);
+      case Op::conditional:
+        return conditional(node);
+      case Op::comparison_chain:
+        return chain(node);
+      case Op::in_list:
+      case Op::not_in_list:
+        return membership(node);
+      default:
+        return fold(node);
+    }
+  }
+
+ private:
+  void fold(const SyntaxNode& node) {
+    generate(node.operands.front());
+    if (node.operands.size() == 1) return emit(node, node.op, 0, 0);
+    for (std::size_t i = 1; i < node.operands.size(); ++i) {
+      generate(node.operands[i]);
+      emit(node, node.op, 0, -1);
+    }
+  }
+
+  void logical(const SyntaxNode& node) {
+    const Op keep = node.op == Op::logical_or ? Op::keep_if_true : Op::keep_if_false;
+    std::vector<std::size_t> decided;
+    for (const SyntaxNode& operand : node.operands) {
+      generate(operand);
+      if (&operand != &node.operands.back()) decided.push_back(jump(node, keep, -1));
+    }
+    for (const std::size_t from : decided) land(from);
+  }
+
+  void conditional(const SyntaxNode& node) {
+    generate(node.operands[0]);
+    const std::size_t otherwise = jump(node, Op::jump_if_false, -1);
+    generate(node.operands[1]);
+    const std::size_t end = jump(node, Op::jump, -1);
+    land(otherwise);
+    generate(node.operands[2]);
+    land(end);
+  }
+
+  void chain(const SyntaxNode& node) {
+    generate(node.operands.front());
+    std::vector<std::size_t> failed;
+    const std::size_t last = node.comparisons.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) {
+      generate(node.operands[i + 1]);
+      failed.push_back(jump(node, Op::compare_or_jump, -1));
+      program_.instructions_.back().comparison = node.comparisons[i];
+    }
+    generate(node.operands.back());
+    emit(node, node.comparisons[last], 0, -1);
+    if (failed.empty()) return;
+    const std::size_t end = jump(node, Op::jump, -1);
+    for (const std::size_t from : failed) land(from);
+    push(node, false);
+    land(end);
+  }
+
+  void membership(const SyntaxNode& node) {
+    generate(node.operands.front());
+    push(node, false);
+    for (std::size_t i = 1; i < node.operands.size(); ++i) {
+      generate(node.operands[i]);
+      emit(node, Op::equals_any, 0, -1);
+    }
+    emit(node, Op::drop_below, 0, -1);
+    if (node.op == Op::not_in_list) emit(node, Op::logical_not, 0, 0);
+  }
+
+  void push(const SyntaxNode& node, const Value& value) {
+    program_.literals_.push_back(std::make_unique<const Value>(value));
+    program_.constants_.push_back(to_scalar(*program_.literals_.back()));
+    emit(node, Op::constant, static_cast<int>(program_.constants_.size()) - 1, 1);
+  }
+
+  void emit(const SyntaxNode& node, Op op, int argument, int stack_effect) {
+    depth_ += stack_effect;
+    if (depth_ > kMaxStack)
+      syntax_error(program_.text(), node.position, "more operands at once than can be evaluated",
+                   "split it with derived values");
+    const Span right = node.operands.empty() ? node.span : node.operands.back().span;
+    program_.instructions_.push_back({op, op, argument});
+    program_.origins_.push_back({node.span, right, node.position});
+  }
+
+  /// Emits a jump and returns where it is, for land().
+  std::size_t jump(const SyntaxNode& node, Op op, int stack_effect) {
+    emit(node, op, 0, stack_effect);
+    return program_.instructions_.size() - 1;
+  }
+
+  /// Lets the jump at `from` lead to the next instruction.
+  void land(std::size_t from) {
+    program_.instructions_[from].argument = static_cast<int>(program_.instructions_.size() - from);
+  }
+
+  Program& program_;
+  int depth_ = 0;  ///< values on the stack
+};
+
+Program::Program(const ExprText& text, const SymbolTable& symbols)
+    : Program(std::make_shared<const ExprText>(text), parse(text, symbols)) {}
+
+Program::Program(std::shared_ptr<const ExprText> text, const SyntaxNode& node) : text_(std::move(text)) {
+  CodeGenerator(*this).generate(node);
+  std::sort(slots_.begin(), slots_.end());
+  slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
+}
+
+std::vector<Program> Program::conjuncts(const ExprText& text, const SymbolTable& symbols) {
+  const auto shared = std::make_shared<const ExprText>(text);
+  const SyntaxNode root = parse(text, symbols);
+  std::vector<Program> programs;
+  const auto add = [&](const SyntaxNode& node, const auto& self) -> void {
+    if (node.op != Op::logical_and && node.op != Op::truth) return programs.push_back(Program(shared, node));
+    for (const SyntaxNode& operand : node.operands) self(operand, self);
+  };
+  add(root, add);
+  return programs;
+}
 
 std::optional<int> Program::single_name() const {
   if (instructions_.size() != 1 || instructions_.front().op != Op::load) return std::nullopt;
@@ -201,13 +326,14 @@ bool Program::run(const Bindings& bindings, Scalar& result, Fault& fault) const 
 std::string Program::values_in(const Span& span, const Bindings& bindings) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    if (instructions_[i].op != Op::load || !inside(origins_[i].whole, span)) continue;
+    const Span& own = origins_[i].whole;
+    if (instructions_[i].op != Op::load || own.begin < span.begin || own.end > span.end) continue;
     const Scalar& value = bindings.slots[static_cast<std::size_t>(instructions_[i].argument)];
     if (value.kind == Scalar::Kind::unset) continue;
     std::string part = fmt::format("{} = {}", name_at(i), shown(value));
-    if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
+    if (std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
   }
-  return in_brackets(parts);
+  return parts.empty() ? "" : fmt::format(" ({})", join(parts, ", "));
 }
 
 std::string_view Program::name_at(std::size_t instruction) const {
@@ -258,10 +384,26 @@ std::int64_t evaluate_integer(const Program& program, const Bindings& bindings) 
   return static_cast<std::int64_t>(result.number);
 }
 
+std::int64_t evaluate_within(const Program& program, const Bindings& bindings, std::int64_t least,
+                             std::int64_t most, const std::string& wanted, const std::string& remedy) {
+  const std::int64_t value = evaluate_integer(program, bindings);
+  if (value < least || value > most) program.raise_result(integer_scalar(value), wanted, remedy, bindings);
+  return value;
+}
+
 double evaluate_number(const Program& program, const Bindings& bindings) {
   const Scalar result = evaluate(program, bindings);
   if (!result.is_numeric()) program.raise_result(result, "a number", "", bindings);
   return result.as_number();
+}
+
+Value evaluate(const Program& program, std::span<const Value> slots) {
+  const std::size_t count =
+      program.slots().empty() ? 0 : static_cast<std::size_t>(program.slots().back()) + 1;
+  std::vector<Scalar> scalars(count, unset_scalar());
+  for (std::size_t slot = 0; slot < std::min(count, slots.size()); ++slot)
+    scalars[slot] = to_scalar(slots[slot]);
+  return to_value(evaluate(program, Bindings{scalars, {}}));
 }
 
 }  // namespace tiletune::space

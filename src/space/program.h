@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,13 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "space/expression.h"
 #include "space/operators.h"
 #include "space/parser.h"
 
 namespace tiletune::space {
 
-struct SyntaxNode;
 class Program;
 
 /// The values a program runs on.
@@ -40,6 +39,7 @@ inline constexpr int kMaxStack = 256;
 /// An expression as a flat postfix program: what is tested millions of times while a space is built.
 class Program {
  public:
+  /// Throws UserError, as parse() does.
   Program(const ExprText& text, const SymbolTable& symbols);
 
   /// The operands of the `and` at the top of an expression, in order, or the whole expression: all of them
@@ -87,8 +87,8 @@ class Program {
   std::shared_ptr<const ExprText> text_;
   std::vector<Instruction> instructions_;
   std::vector<Origin> origins_;  ///< of each instruction
-  std::vector<Scalar> constants_;
-  std::vector<std::unique_ptr<const std::string>> strings_;  ///< of constants
+  std::vector<std::unique_ptr<const Value>> literals_;
+  std::vector<Scalar> constants_;  ///< the literals
   std::vector<int> slots_;
 };
 
@@ -100,5 +100,11 @@ Scalar evaluate(const Program& program, const Bindings& bindings);
 /// A number with an integral value counts.
 std::int64_t evaluate_integer(const Program& program, const Bindings& bindings);
 double evaluate_number(const Program& program, const Bindings& bindings);
+/// An integer from `least` to `most`; `wanted` and `remedy` are for what is none.
+std::int64_t evaluate_within(const Program& program, const Bindings& bindings, std::int64_t least,
+                             std::int64_t most, const std::string& wanted, const std::string& remedy);
+inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+/// Runs it with the values of all slots that it uses.
+Value evaluate(const Program& program, std::span<const Value> slots);
 
 }  // namespace tiletune::space

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "space/expression.h"
 #include "space/program.h"
 #include "spec/tune_spec.h"
 

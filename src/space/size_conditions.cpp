@@ -1,5 +1,3 @@
-#include "space/size_conditions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 
 #include "base/text.h"
 #include "space/operators.h"
-#include "space/parser.h"
+#include "space/template_programs.h"
 
 namespace tiletune::space {
 

@@ -47,14 +47,20 @@ struct Space::Impl {
     const std::vector<Condition> conditions = parse_conditions(spec.constraints, scope);
     parameters = spec.parameters;
     if (spec.listed) {
-      take_listed(scope, *spec.listed, conditions, stop);
+      raw_size = static_cast<double>(spec.listed->size() / parameters.size());
+      components.push_back(listed_component(scope, *spec.listed, conditions, reports.size(), stop));
+      for (std::size_t i = 0; i < reports.size(); ++i)
+        reports[i].removed_first = components.front().removed[i];
+      size = components.front().rows.size();
     } else {
       enumerate(scope, conditions, spec.where, stop);
     }
     // The only configuration of a template without parameters.
     if (components.empty() && checksum64(spec.label()) % shard.count != shard.number - 1) size = 0;
     components = shard_of(std::move(components), parameters, shard, checksum64(spec.label()));
-    index_components();
+    strides.assign(components.size(), 1);
+    for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
+    if (size > 0 && !components.empty()) size = strides.front() * components.front().rows.size();
   }
 
   /// Nothing is left to test once a component has no valid combination.
@@ -76,22 +82,6 @@ struct Space::Impl {
         throw UserError("more than 2^64 valid configurations", where,
                         "Add constraints, or list fewer values.");
     }
-  }
-
-  void index_components() {
-    strides.assign(components.size(), 1);
-    for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
-    if (size > 0 && !components.empty()) size = strides.front() * components.front().rows.size();
-  }
-
-  /// The raw combinations are those listed.
-  void take_listed(const Scope& scope, const std::vector<std::uint32_t>& listed,
-                   const std::vector<Condition>& conditions, const Stop& stop) {
-    const std::size_t rows = listed.size() / parameters.size();
-    raw_size = static_cast<double>(rows);
-    components.push_back(listed_component(scope, listed, conditions, reports.size(), stop));
-    for (std::size_t i = 0; i < reports.size(); ++i) reports[i].removed_first = components.front().removed[i];
-    size = components.front().rows.size();
   }
 
   std::uint64_t row_in(std::size_t component, std::uint64_t index) const {
@@ -122,10 +112,7 @@ struct Space::Impl {
 };
 
 Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard)
-    : impl_(std::make_unique<Impl>(spec, problem, stop, shard)) {}
-Space::~Space() = default;
-Space::Space(Space&&) noexcept = default;
-Space& Space::operator=(Space&&) noexcept = default;
+    : impl_(std::make_shared<const Impl>(spec, problem, stop, shard)) {}
 
 double Space::raw_size() const { return impl_->raw_size; }
 std::uint64_t Space::size() const { return impl_->size; }

@@ -59,9 +59,6 @@ class Space {
   /// valid part of one connected component exceeds 2^27 combinations; Stopped once `stop` says so.
   Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop = never_stop,
         const Shard& shard = {});
-  ~Space();
-  Space(Space&&) noexcept;
-  Space& operator=(Space&&) noexcept;
 
   double raw_size() const;     ///< product of the parameters' value counts (may exceed 2^64), or those listed
   std::uint64_t size() const;  ///< valid configurations
@@ -88,7 +85,7 @@ class Space {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<const Impl> impl_;  ///< copies share it
 };
 
 }  // namespace tiletune

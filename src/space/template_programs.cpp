@@ -2,22 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
 
 namespace tiletune::space {
 namespace {
 
 /// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
-
-std::int64_t dimension(const Program& program, const std::string& unit, const Bindings& bindings) {
-  const std::int64_t size = evaluate_integer(program, bindings);
-  if (size <= 0)
-    program.raise_result(integer_scalar(size), "a positive number of " + unit,
-                         "exclude such configurations by a constraint", bindings);
-  return size;
-}
 
 Value argument_value(ElementType type, const Program& program, const Bindings& bindings) {
   const std::string wanted = fmt::format("a value of type {}", name(type));
@@ -37,22 +28,11 @@ Value argument_value(ElementType type, const Program& program, const Bindings& b
 
 std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Bindings& bindings) {
   std::vector<std::int64_t> values;
-  for (const Program& program : programs) {
-    values.push_back(evaluate_integer(program, bindings));
-    if (values.back() <= 0)
-      program.raise_result(integer_scalar(values.back()), "a positive number of elements",
-                           "exclude such configurations by a constraint, or the argument by its \"when\"",
-                           bindings);
-  }
+  for (const Program& program : programs)
+    values.push_back(
+        evaluate_within(program, bindings, 1, kAnyInteger, "a positive number of elements",
+                        "exclude such configurations by a constraint, or the argument by its \"when\""));
   return values;
-}
-
-std::int64_t offset_of(const Program& program, const Bindings& bindings) {
-  const std::int64_t value = evaluate_integer(program, bindings);
-  if (value < 0)
-    program.raise_result(integer_scalar(value), "0 or a positive number of elements",
-                         "a tensor map cannot begin before its buffer", bindings);
-  return value;
 }
 
 template <typename Choice>
@@ -67,7 +47,6 @@ Choice choice_of(const Program& program, const char* what, const char* remedy, c
 
 std::vector<Program> parse_all(const std::vector<ExprText>& texts, const SymbolTable& symbols) {
   std::vector<Program> programs;
-  programs.reserve(texts.size());
   for (const ExprText& text : texts) programs.emplace_back(text, symbols);
   return programs;
 }
@@ -81,11 +60,8 @@ std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& s
 }
 
 std::int64_t evaluate_elements(const Program& program, const Bindings& bindings) {
-  const std::int64_t elements = evaluate_integer(program, bindings);
-  if (elements < 0 || elements > kMostElements)
-    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
-                         "correct the expression or the problem's size", bindings);
-  return elements;
+  return evaluate_within(program, bindings, 0, kMostElements, "a number of elements from 0 to 2^56",
+                         "correct the expression or the problem's size");
 }
 
 ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolTable& symbols,
@@ -95,8 +71,11 @@ ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolT
 }
 
 Dim3 ShapePrograms::evaluate(const Bindings& bindings) const {
-  const Dim3 shape{dimension(programs_[0], unit_, bindings), dimension(programs_[1], unit_, bindings),
-                   dimension(programs_[2], unit_, bindings)};
+  const auto dimension = [&](const Program& program) {
+    return evaluate_within(program, bindings, 1, kAnyInteger, "a positive number of " + unit_,
+                           "exclude such configurations by a constraint");
+  };
+  const Dim3 shape{dimension(programs_[0]), dimension(programs_[1]), dimension(programs_[2])};
   std::int64_t count = 0;
   if (__builtin_mul_overflow(shape.x, shape.y, &count) || __builtin_mul_overflow(count, shape.z, &count))
     throw UserError(fmt::format("{} x {} x {} {} do not fit in 64 bits", shape.x, shape.y, shape.z, unit_),
@@ -146,7 +125,9 @@ std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Bindings& bindin
       sizes(box_, bindings),
       choice_of<Swizzle>(swizzle_, "a swizzle", "use one of none, 32B, 64B, 128B", bindings),
       choice_of<Promotion>(promotion_, "a promotion", "use one of none, 64B, 128B, 256B", bindings),
-      offset_ ? offset_of(*offset_, bindings) : 0};
+      offset_ ? evaluate_within(*offset_, bindings, 0, kAnyInteger, "0 or a positive number of elements",
+                                "a tensor map cannot begin before its buffer")
+              : 0};
 }
 
 WorkspacePrograms::WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols) {
@@ -161,6 +142,142 @@ std::vector<SizedWorkspace> WorkspacePrograms::evaluate(const Bindings& bindings
   for (std::size_t i = 0; i < sized.size(); ++i)
     sized[i].elements = evaluate_elements(elements_[i], bindings);
   return sized;
+}
+
+namespace {
+
+/// One step of a configuration has at most so many, by all GPUs.
+constexpr std::int64_t kMostCopies = 4096;
+
+std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
+  return program ? evaluate_elements(*program, bindings) : 0;
+}
+
+/// Whether a step stays within the arrays of a GPU.
+class Reach {
+ public:
+  Reach(const Workload& workload, const std::vector<SizedWorkspace>& workspace)
+      : workload_(workload), workspace_(workspace) {}
+
+  /// Throws UserError where a step, whose elements `where` states, reaches too far.
+  void check(const GpuStep& step, const Where& where) const {
+    for (const PeerCopy& copy : step.copies) {
+      check_end(step.from, copy.from + copy.elements, where);
+      check_end(step.to, copy.to + copy.elements, where);
+      if (!step.signal.empty()) check_end(step.signal, copy.word + 1, where);
+    }
+    if (step.kind != StepKind::collective) return;
+    const bool gathers = step.collective == Collective::all_gather;
+    check_end(gathers ? step.to : step.from, workload_.gpus * step.elements, where);
+    check_end(gathers ? step.from : step.to, step.elements, where);
+  }
+
+ private:
+  void check_end(const std::string& name, std::int64_t end, const Where& where) const {
+    const std::int64_t there = elements(name);
+    if (end <= there) return;
+    throw UserError(
+        fmt::format("the step reaches to element {} of '{}', which has {} on each GPU", end, name, there),
+        where, "Correct the step's expressions, or the size.");
+  }
+
+  std::int64_t elements(const std::string& name) const {
+    for (const SizedWorkspace& array : workspace_)
+      if (array.name == name) return array.elements;
+    return workload_.elements_on_each(workload_.buffer(name));
+  }
+
+  const Workload& workload_;
+  const std::vector<SizedWorkspace>& workspace_;
+};
+
+std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
+  return static_cast<std::size_t>(symbols.declare(name, where));
+}
+
+}  // namespace
+
+StepPrograms::CopyPrograms::CopyPrograms(const StepSpec& step, SymbolTable symbols) {
+  rank = declare(symbols, kRank, step.peer.where);
+  for (const auto& [name, count] : step.repeat) {
+    Program last(count, symbols);
+    repeat.emplace_back(declare(symbols, name, count.where), std::move(last));
+  }
+  peer_number.emplace(step.peer, symbols);
+  peer = declare(symbols, kPeer, step.peer.where);
+  from = parse_optional(step.from_offset, symbols);
+  to = parse_optional(step.to_offset, symbols);
+  elements.emplace(step.elements, symbols);
+  word = parse_optional(step.index, symbols);
+}
+
+StepPrograms::StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable& symbols) {
+  for (const StepSpec& step : steps) {
+    Programs& programs = steps_.emplace_back(Programs{step, parse_optional(step.when, symbols), {}, {}});
+    if (step.kind == StepKind::collective) programs.elements.emplace(step.elements, symbols);
+    if (step.kind == StepKind::copy) programs.copy.emplace(step, symbols);
+  }
+}
+
+std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, const Workload& workload,
+                                            const std::vector<SizedWorkspace>& workspace,
+                                            const std::vector<std::size_t>& listed) const {
+  const Reach reach(workload, workspace);
+  std::vector<GpuStep> steps;
+  for (const Programs& programs : steps_) {
+    const StepSpec& spec = programs.spec;
+    if (programs.when && !is_true(tiletune::space::evaluate(*programs.when, bindings))) continue;
+    GpuStep step{spec.kind, 0, spec.from, spec.to, {}, spec.beside, spec.signal, spec.collective};
+    if (spec.kind == StepKind::kernel) {
+      const auto place = std::find(listed.begin(), listed.end(), spec.launch);
+      if (place == listed.end()) continue;
+      step.launch = place - listed.begin();
+    }
+    step.elements = elements_or_zero(programs.elements, bindings);
+    if (programs.copy) add_copies(*programs.copy, bindings, workload.gpus, step);
+    if (step.kind != StepKind::kernel) reach.check(step, spec.elements.where);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void StepPrograms::add_copies(const CopyPrograms& programs, const Bindings& outer, int gpus, GpuStep& step) {
+  std::vector<Scalar> slots(outer.slots.begin(), outer.slots.end());
+  slots.resize(programs.peer + 1, unset_scalar());
+  const Bindings bindings{slots, outer.definitions};
+  const auto add = [&](std::int64_t gpu) {
+    const std::int64_t peer = evaluate_integer(*programs.peer_number, bindings);
+    if (peer < 0 || peer >= gpus)
+      programs.peer_number->raise_result(integer_scalar(peer), fmt::format("a GPU from 0 to {}", gpus - 1),
+                                         "use % for numbers that begin again at 0", bindings);
+    slots[programs.peer] = integer_scalar(peer);
+    const std::int64_t elements = evaluate_elements(*programs.elements, bindings);
+    step.copies.push_back({gpu, peer, elements_or_zero(programs.from, bindings),
+                           elements_or_zero(programs.to, bindings), elements,
+                           programs.word ? evaluate_elements(*programs.word, bindings) : peer});
+    slots[programs.peer] = unset_scalar();
+  };
+  // Also of outer repetitions, which may hold no copy.
+  std::int64_t repetitions = 0;
+  const auto repeat = [&](const auto& self, std::size_t depth, std::int64_t gpu) -> void {
+    if (depth == programs.repeat.size()) return add(gpu);
+    const auto& [slot, last] = programs.repeat[depth];
+    const std::int64_t count =
+        evaluate_within(last, bindings, 0, kMostCopies, fmt::format("a number from 0 to {}", kMostCopies),
+                        "repeat fewer, larger copies, or leave the step out with \"when\"");
+    for (std::int64_t i = 1; i <= count; ++i) {
+      if (++repetitions > kMostCopies)
+        throw UserError(fmt::format("the step is repeated more than {} times by all GPUs", kMostCopies),
+                        last.text().where, "Repeat fewer, larger copies.");
+      slots[slot] = integer_scalar(i);
+      self(self, depth + 1, gpu);
+    }
+    slots[slot] = unset_scalar();
+  };
+  for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
+    slots[programs.rank] = integer_scalar(gpu);
+    repeat(repeat, 0, gpu);
+  }
 }
 
 }  // namespace tiletune::space

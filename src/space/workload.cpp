@@ -26,15 +26,6 @@ std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t element
   return rows;
 }
 
-/// Stands in where a manifest of version 0.1 does not state how many terms an output adds up.
-double flops_per_output(const Workload& workload) {
-  double outputs = 0;
-  for (const auto& buffer : workload.buffers) {
-    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
-  }
-  return workload.flops / std::max(outputs, 1.0);
-}
-
 /// With a read_when that is false, an inout buffer is an output.
 BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bindings) {
   if (buffer.read_when.text.empty()) return buffer.role;
@@ -45,32 +36,6 @@ BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bin
 constexpr const char* kSizesOfBuffers =
     "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
     "(docs/template.md)";
-
-/// No number of a normal distribution that is made here lies farther from its mean.
-constexpr double kFarthestDeviations = 9;
-
-/// Both ends of what a distribution gives, inclusive.
-TypeRange ends_of(const Workload::Values& values, std::int64_t elements) {
-  const auto last = static_cast<double>(std::max<std::int64_t>(elements - 1, 0));
-  switch (values.distribution) {
-    case Distribution::constant:
-      return {values.a, values.a};
-    case Distribution::iota:
-      return {std::min(values.a, values.a + values.b * last), std::max(values.a, values.a + values.b * last)};
-    case Distribution::permutation:
-      return {0, last};
-    case Distribution::offsets:
-      return {std::min(values.a, 0.0), std::max(values.a, 0.0)};
-    case Distribution::randint:
-      return {values.a, values.b - 1};
-    case Distribution::normal:
-      return {values.a - kFarthestDeviations * values.b, values.a + kFarthestDeviations * values.b};
-    default:
-      return {values.a, values.b};
-  }
-}
-
-bool is_whole(double number) { return std::floor(number) == number; }
 
 void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer) {
   const auto fail = [&](const std::string& what, const std::string& remedy) {
@@ -85,11 +50,13 @@ void check_values(const Workload::Values& values, std::int64_t elements, const B
     fail(fmt::format("ascend from 0 to {}", values.a), "Give a total of 0 or more.");
   if (distribution == Distribution::normal && values.b < 0)
     fail(fmt::format("have the standard deviation {}", values.b), "Give one of 0 or more.");
+  const auto is_whole = [](double number) { return std::floor(number) == number; };
   const bool integers = distribution == Distribution::randint || !is_floating(buffer.type);
   if (integers && !(is_whole(values.a) && is_whole(values.b)))
     fail(fmt::format("are integers, and {} is not one", is_whole(values.a) ? values.b : values.a),
          "Use // for a division that rounds down.");
-  const TypeRange ends = ends_of(values, elements);
+  const auto last = static_cast<double>(std::max<std::int64_t>(elements - 1, 0));
+  const TypeRange ends = ends_of(distribution, values.a, values.b, last);
   const TypeRange range = range_of(buffer.type);
   constexpr double kMostExact = 0x1p53;
   const double highest = integers ? std::min(range.highest, kMostExact) : range.highest;
@@ -146,12 +113,9 @@ void add_files(const Operation& operation, const Problem& problem, Workload& wor
 
 int gpus_of(const Operation& operation, const Scope& scope, const Bindings& bindings) {
   if (operation.gpus.text.empty()) return 1;
-  const Program program(operation.gpus, scope.constants());
-  const std::int64_t gpus = evaluate_integer(program, bindings);
-  if (gpus < 2 || gpus > Workload::kMostGpus)
-    program.raise_result(integer_scalar(gpus), fmt::format("from 2 to {} GPUs", Workload::kMostGpus),
-                         "choose another problem", bindings);
-  return static_cast<int>(gpus);
+  return static_cast<int>(
+      evaluate_within(Program(operation.gpus, scope.constants()), bindings, 2, Workload::kMostGpus,
+                      fmt::format("from 2 to {} GPUs", Workload::kMostGpus), "choose another problem"));
 }
 
 /// Every GPU has as much as every other.
@@ -198,8 +162,9 @@ KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& argume
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
   const SymbolTable& symbols = scope.constants();
-  return {launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
-          ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
+  return {{ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
+           ShapePrograms(launch.block, symbols, "threads").evaluate(bindings)},
+          launch.kernel,
           ArgumentPrograms(arguments, symbols).evaluate(bindings)};
 }
 
@@ -225,8 +190,12 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
     check_division(workload.buffers[i], operation.buffers[i], workload.gpus);
   workload.flops = amount(operation.flops, scope, bindings);
   workload.bytes = amount(operation.bytes, scope, bindings);
+  double outputs = 0;
+  for (const auto& buffer : workload.buffers)
+    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
+  // A manifest of version 0.1 does not state how many terms an output adds up.
   workload.accumulation = operation.accumulation.text.empty()
-                              ? flops_per_output(workload) / 2
+                              ? workload.flops / std::max(outputs, 1.0) / 2
                               : amount(operation.accumulation, scope, bindings);
   workload.tolerance = operation.tolerance;
   add_files(operation, problem, workload);

@@ -6,9 +6,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spec/choices.h"
-#include "spec/keys.h"
-#include "spec/lists.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
@@ -130,10 +127,8 @@ class TemplateReader {
   /// Names each template once.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const Entry& entry : entries_) {
-      const std::string& name = entry.template_name();
-      if (!is_among(name, names)) names.push_back(name);
-    }
+    for (const Entry& entry : entries_)
+      if (!is_among(entry.template_name(), names)) names.push_back(entry.template_name());
     return names;
   }
 
@@ -172,8 +167,8 @@ class TemplateReader {
   void check_all_run() const {
     if (has_faults()) return;
     for (const Entry& entry : entries_) {
-      const auto runs_none = [](const TemplateSpec& spec) { return spec.problems.empty(); };
-      if (!std::ranges::all_of(entry.variants, runs_none)) continue;
+      const auto runs = [](const TemplateSpec& spec) { return !spec.problems.empty(); };
+      if (std::ranges::any_of(entry.variants, runs)) continue;
       throw UserError(fmt::format("the template {} has the types and options of none of the problems",
                                   entry.template_name()),
                       entry.node.where, "Remove it, choose others for it, or add a problem that it can run.");
@@ -190,10 +185,9 @@ class TemplateReader {
 
   std::vector<std::string> all_setting_names() const {
     std::vector<std::string> names;
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : entries_)
       for (const std::string& name : setting_names(entry.offered))
         if (!is_among(name, names)) names.push_back(name);
-    }
     return names;
   }
 
@@ -242,10 +236,8 @@ class TemplateReader {
     const Operation& offered = entry.offered;
     const auto settings_in = [&](const Choices& choices) {
       Choices own;
-      for (const auto& setting : settings) {
-        const auto is_it = [&](const auto& choice) { return choice.first == setting.first; };
-        if (std::ranges::any_of(choices, is_it)) own.push_back(setting);
-      }
+      for (const auto& setting : settings)
+        if (is_among(setting.first, names_of(choices, &Choices::value_type::first))) own.push_back(setting);
       return own;
     };
     const Choices own_types = settings_in(offered.offered_types.front());
@@ -289,10 +281,9 @@ class TemplateReader {
     const auto extend = reader.find("extend");
     const bool may_extend = extend && read_boolean(*extend);
     if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
-    if (const auto constraints = reader.find("constraints")) {
+    if (const auto constraints = reader.find("constraints"))
       for (auto& constraint : read_constraints(*constraints))
         spec.constraints.push_back(std::move(constraint));
-    }
   }
 
   bool has_faults() const { return options_.faults != nullptr && !options_.faults->empty(); }
@@ -308,28 +299,21 @@ class TemplateReader {
   /// "nn, nt, tn, tt": all that some manifest offers of a type variable or option.
   std::string texts_of(const std::string& name) const {
     std::vector<std::string> texts;
-    for (const Entry& entry : entries_) {
-      for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options}) {
-        for (const Choices& choices : *offered) {
+    for (const Entry& entry : entries_)
+      for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options})
+        for (const Choices& choices : *offered)
           for (const auto& [choice, text] : choices)
             if (choice == name && !is_among(text, texts)) texts.push_back(text);
-        }
-      }
-    }
     return join(texts, ", ");
   }
 
   /// A template may stand in several entries, in different variants.
   static void check_new(const TemplateSpec& spec, const std::vector<TemplateSpec>& known,
                         const Where& where) {
-    const Variant variant = variant_of(spec.operation);
-    const auto is_same = [&](const TemplateSpec& other) {
-      return other.name == spec.name && variant_of(other.operation) == variant;
-    };
-    const auto same = std::ranges::find_if(known, is_same);
-    if (same == known.end()) return;
-    throw UserError(fmt::format("the template {} is listed twice", spec.label()), where,
-                    "Remove one of the two, or choose other types or options for it.");
+    for (const TemplateSpec& other : known)
+      if (other.name == spec.name && variant_of(other.operation) == variant_of(spec.operation))
+        throw UserError(fmt::format("the template {} is listed twice", spec.label()), where,
+                        "Remove one of the two, or choose other types or options for it.");
   }
 
   /// One list of problems, one set of scalars and one baseline serve all templates.
@@ -398,8 +382,8 @@ void keep_wanted(TuneSpec& spec, const std::vector<std::string>& wanted) {
     return !is_wanted || kernel.problems.empty();
   });
   std::erase_if(spec.problems, [&](const Problem& problem) {
-    return std::ranges::none_of(spec.templates,
-                                [&](const TemplateSpec& kernel) { return kernel.runs(problem); });
+    const auto runs = [&](const TemplateSpec& kernel) { return kernel.runs(problem); };
+    return std::ranges::none_of(spec.templates, runs);
   });
 }
 
@@ -413,20 +397,16 @@ Baseline read_baseline(const std::optional<JsonNode>& node, const TemplateSpec& 
                   node->where, "Write \"none\" or remove the key.");
 }
 
-StrategySpec read_strategy(const JsonNode& node) {
-  ObjectReader reader(node, key_names(keys::kStrategy));
-  StrategySpec strategy;
-  if (const auto name = reader.find("name")) {
-    strategy.name = read_string(*name);
-    strategy.where = name->where;
-  }
-  reader.read(keys::kStrategy, strategy);
-  reader.finish();
-  return strategy;
-}
-
 void read_policies(ObjectReader& reader, TuneSpec& spec) {
-  if (const auto node = reader.find("strategy")) spec.strategy = read_strategy(*node);
+  if (const auto node = reader.find("strategy")) {
+    ObjectReader strategy(*node, key_names(keys::kStrategy));
+    if (const auto name = strategy.find("name")) {
+      spec.strategy.name = read_string(*name);
+      spec.strategy.where = name->where;
+    }
+    strategy.read(keys::kStrategy, spec.strategy);
+    strategy.finish();
+  }
   reader.read(keys::kPolicies, spec);
   spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front());
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
@@ -458,17 +438,17 @@ std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templ
   auto problems = templates.read_problems(read_list(list, "problems", Empty::refused, kMostEntries), {},
                                           Repeated::refused);
   templates.check_all_run();
-  if (!options.problem_file.empty()) {
-    const auto listed = read_problem_file(options.problem_file, templates.all_setting_names());
-    std::vector<JsonNode> nodes;
-    for (const ListedProblem& problem : listed) nodes.push_back({problem.json, problem.where});
-    return templates.read_problems(nodes, options.templates, Repeated::taken_once);
-  }
-  if (options.problems.empty()) return problems;
-  const std::vector<nlohmann::ordered_json> texts(options.problems.begin(), options.problems.end());
+  const bool has_file = !options.problem_file.empty();
+  if (!has_file && options.problems.empty()) return problems;
+  std::vector<ListedProblem> listed;
+  if (has_file)
+    listed = read_problem_file(options.problem_file, templates.all_setting_names());
+  else
+    for (const std::string& text : options.problems) listed.push_back({text, Where{"--problem", ""}});
   std::vector<JsonNode> nodes;
-  for (const auto& text : texts) nodes.push_back({text, Where{"--problem", ""}});
-  return templates.read_problems(nodes, options.templates, Repeated::refused);
+  for (const ListedProblem& problem : listed) nodes.push_back({problem.json, problem.where});
+  return templates.read_problems(nodes, options.templates,
+                                 has_file ? Repeated::taken_once : Repeated::refused);
 }
 
 /// Refuses a template's manifest in the place of a config.

@@ -41,16 +41,19 @@ struct TypeFacts {
   std::string_view name;
   std::size_t bytes;
   TypeRange range;
+  // Of floating-point types: bits behind the leading one, and the exponent of the smallest normal number.
+  int fraction_bits = 0;
+  int lowest_exponent = 0;
 };
 /// In the order of the enumeration.
 inline constexpr std::array<TypeFacts, 16> kTypeFacts{
-    {{ElementType::f16, "f16", 2, {-65504, 65504}},
-     {ElementType::bf16, "bf16", 2, {-0x1.fep127, 0x1.fep127}},
-     {ElementType::tf32, "tf32", 4, {-0x1.ffcp127, 0x1.ffcp127}},
-     {ElementType::f32, "f32", 4, {-0x1.fffffep127, 0x1.fffffep127}},
-     {ElementType::f64, "f64", 8, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}},
-     {ElementType::e4m3, "e4m3", 1, {-448, 448}},
-     {ElementType::e5m2, "e5m2", 1, {-57344, 57344}},
+    {{ElementType::f16, "f16", 2, {-65504, 65504}, 10, -14},
+     {ElementType::bf16, "bf16", 2, {-0x1.fep127, 0x1.fep127}, 7, -126},
+     {ElementType::tf32, "tf32", 4, {-0x1.ffcp127, 0x1.ffcp127}, 10, -126},
+     {ElementType::f32, "f32", 4, {-0x1.fffffep127, 0x1.fffffep127}, 23, -126},
+     {ElementType::f64, "f64", 8, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, 52, -1022},
+     {ElementType::e4m3, "e4m3", 1, {-448, 448}, 3, -6},
+     {ElementType::e5m2, "e5m2", 1, {-57344, 57344}, 2, -14},
      {ElementType::i8, "i8", 1, {-0x1p7, 0x1p7 - 1}},
      {ElementType::u8, "u8", 1, {0, 0x1p8 - 1}},
      {ElementType::i16, "i16", 2, {-0x1p15, 0x1p15 - 1}},
@@ -63,11 +66,8 @@ inline constexpr std::array<TypeFacts, 16> kTypeFacts{
 constexpr const TypeFacts& facts_of(ElementType type) { return kTypeFacts[static_cast<std::size_t>(type)]; }
 
 template <>
-inline constexpr auto kSpellings<ElementType> = [] {
-  std::array<Named<ElementType>, kTypeFacts.size()> spellings{};
-  for (std::size_t i = 0; i < spellings.size(); ++i) spellings[i] = {kTypeFacts[i].type, kTypeFacts[i].name};
-  return spellings;
-}();
+inline constexpr auto kSpellings<ElementType> = spellings_of<ElementType>(kTypeFacts, &TypeFacts::type,
+                                                                          &TypeFacts::name);
 
 constexpr std::size_t size_bytes(ElementType type) { return facts_of(type).bytes; }
 constexpr TypeRange range_of(ElementType type) { return facts_of(type).range; }

@@ -1,5 +1,3 @@
-#include "spec/launches.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/identifier.h"
 #include "base/text.h"
-#include "spec/keys.h"
+#include "spec/operation.h"
 
 namespace tiletune {
 
@@ -18,28 +17,12 @@ namespace {
 
 constexpr std::array kStepKinds{"copy", "barrier", "collective"};
 
-std::string read_known_name(const JsonNode& node, const std::vector<Buffer>& buffers,
-                            const std::vector<WorkspaceArray>& workspace) {
-  std::string name = read_identifier(node);
-  std::vector<std::string> known = names_of(buffers, &Buffer::name);
-  for (const WorkspaceArray& array : workspace) known.push_back(array.name);
-  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
-             "Pass a buffer of the operation or a workspace.");
-  return name;
-}
-
 /// The type of an element of a buffer or workspace that is there.
 ElementType type_of(const std::string& name, const Memory& memory) {
   for (const Buffer& buffer : memory.operation.buffers) {
     if (buffer.name == name) return buffer.type;
   }
   return std::ranges::find(memory.workspace, name, &WorkspaceArray::name)->type;
-}
-
-void check_has_peers(const Operation& operation, const Where& where) {
-  if (!operation.gpus.text.empty()) return;
-  throw UserError(fmt::format("the operation {} runs on one GPU, which has no peers", operation.name), where,
-                  R"(Pass {"buffer": name}, or give the operation "gpus".)");
 }
 
 /// `count` expressions.
@@ -109,7 +92,10 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
     read_scalar(name, reader, memory.operation, scope, argument);
   else
     argument.name = read_memory_name(name, memory);
-  if (argument.kind == Argument::Kind::peers) check_has_peers(memory.operation, name.where);
+  if (argument.kind == Argument::Kind::peers && memory.operation.gpus.text.empty())
+    throw UserError(
+        fmt::format("the operation {} runs on one GPU, which has no peers", memory.operation.name),
+        name.where, R"(Pass {"buffer": name}, or give the operation "gpus".)");
   if (is_map) argument.tensor_map = read_tensor_map(reader, type_of(argument.name, memory), name.where);
   reader.finish(is_map ? "A tensor map has the type of its buffer."
                        : "A buffer has the type that the operation gives it.");
@@ -152,13 +138,6 @@ StepSpec read_barrier(const JsonNode& node) {
   reader.read(keys::kBarrier, step);
   reader.finish();
   return step;
-}
-
-/// Whether an entry of "launches" is a copy, a barrier or a collective operation.
-bool is_step(const JsonNode& node) {
-  const auto& json = node.json.get();
-  return json.is_object() &&
-         std::ranges::any_of(kStepKinds, [&](const char* kind) { return json.contains(kind); });
 }
 
 StepSpec read_step(const JsonNode& node, const Memory& memory) {
@@ -213,7 +192,8 @@ void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNam
                       fmt::format("Move '{}' into each of the launches.", key));
   }
   for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
-    if (is_step(node))
+    const auto is_stated = [&](const char* kind) { return node.json.get().contains(kind); };
+    if (std::ranges::any_of(kStepKinds, is_stated))
       spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
     else
       add_launch(read_listed_launch(node, spec, scope), node.where, spec);
@@ -224,26 +204,20 @@ void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNam
 
 /// "7.0": one or two digits, a dot, a digit.
 bool is_version(const std::string& text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const std::size_t dot = text.find('.');
   const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
-  return has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
-         is_digit(text.back());
-}
-
-/// The name of a buffer that is an input alone.
-std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
-  std::string name = read_known_name(node, buffers, {});
-  const auto buffer = std::ranges::find(buffers, name, &Buffer::name);
-  if (buffer->role == BufferRole::in) return name;
-  throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
-                  "Constant memory holds inputs: name a buffer with the role \"in\".");
+  return has_form && std::ranges::all_of(text.substr(0, dot), is_digit) && is_digit(text.back());
 }
 
 }  // namespace
 
 std::string read_memory_name(const JsonNode& node, const Memory& memory) {
-  return read_known_name(node, memory.operation.buffers, memory.workspace);
+  std::string name = read_identifier(node);
+  std::vector<std::string> known = names_of(memory.operation.buffers, &Buffer::name);
+  for (const WorkspaceArray& array : memory.workspace) known.push_back(array.name);
+  find_known(name, known, node.where, fmt::format("there is no buffer '{}'", name),
+             "Pass a buffer of the operation or a workspace.");
+  return name;
 }
 
 std::string read_written_name(const JsonNode& node, const Memory& memory) {
@@ -273,6 +247,15 @@ std::vector<std::pair<std::string, ExprText>> read_repeat(const JsonNode& node) 
   }
   return counts;
 }
+
+template <typename Choice>
+ExprText read_name_of(const JsonNode& node) {
+  ExprText text = read_expression(node);
+  if (from_name<Choice>(text.text)) text.text = "'" + text.text + "'";
+  return text;
+}
+template ExprText read_name_of<Swizzle>(const JsonNode& node);
+template ExprText read_name_of<Promotion>(const JsonNode& node);
 
 ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scope) {
   const std::string expected = "a compute capability such as \"7.0\"";
@@ -332,7 +315,11 @@ void read_constants(ObjectReader& reader, TemplateSpec& spec) {
   if (!node) return;
   for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
     check_qualified_name(symbol, buffer.where);
-    spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
+    const std::string name = read_memory_name(buffer, {spec.operation, {}});
+    if (std::ranges::find(spec.operation.buffers, name, &Buffer::name)->role != BufferRole::in)
+      throw UserError(fmt::format("the buffer '{}' is not an input alone", name), buffer.where,
+                      "Constant memory holds inputs: name a buffer with the role \"in\".");
+    spec.constants.push_back({symbol, name, buffer.where});
   }
 }
 

@@ -1,9 +1,6 @@
-#include "spec/lists.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -15,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/paths.h"
+#include "spec/problem.h"
 #include "spec/values.h"
 
 namespace tiletune {
@@ -36,25 +34,79 @@ constexpr const char* kListForm =
 class CsvLines {
  public:
   /// The text must outlive it. `file` is for messages.
-  CsvLines(std::string_view text, std::string file);
+  CsvLines(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  }
 
   /// False at the end. Throws UserError for a quotation mark that is not closed and for too many cells.
-  bool next(std::vector<std::string>& cells);
+  bool next(std::vector<std::string>& cells) {
+    if (rest_.empty()) return false;
+    ++number_;
+    const std::size_t end = rest_.find('\n');
+    line_ = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    if (line_.ends_with('\r')) line_.remove_suffix(1);
+    cells.clear();
+    do {
+      if (cells.size() == kMostCells)
+        throw UserError(fmt::format("more than {} cells", kMostCells), place(),
+                        "Give each row as many as the header has.");
+      cells.push_back(next_cell());
+    } while (more_);
+    return true;
+  }
 
   /// The first record, whose cells are names. Throws UserError, also for semicolons between them.
-  bool read_header();
+  bool read_header() {
+    if (!next(header_)) return false;
+    if (header_.size() == 1 && header_.front().find(';') != std::string::npos)
+      throw UserError("semicolons separate the columns", place(), "Separate them with commas.");
+    return true;
+  }
+
   const std::vector<std::string>& header() const { return header_; }
+
   /// Throws UserError for a record that has not as many cells as the header.
-  void check_count(std::span<const std::string> cells) const;
+  void check_count(std::span<const std::string> cells) const {
+    if (cells.size() == header_.size()) return;
+    throw UserError(fmt::format("found {}, expected {}", counted(cells.size(), "cell"), header_.size()),
+                    place(), "Give each row a cell for each column of the header.");
+  }
 
   std::size_t number() const { return number_; }
-  Where place(std::size_t number) const;
+  Where place(std::size_t number) const { return {file_, fmt::format("line {}", number)}; }
   /// Where the record that was read last stands.
   Where place() const { return place(number_); }
 
  private:
-  std::string next_cell();
-  std::string quoted_text();
+  std::string next_cell() {
+    std::string cell;
+    line_.remove_prefix(std::min(line_.find_first_not_of(" \t"), line_.size()));
+    if (line_.starts_with('"')) {
+      line_.remove_prefix(1);
+      cell = quoted_text();
+    }
+    const std::size_t end = line_.find(',');
+    cell += trim(line_.substr(0, end));
+    more_ = end != std::string_view::npos;
+    line_.remove_prefix(more_ ? end + 1 : line_.size());
+    return cell;
+  }
+
+  std::string quoted_text() {
+    std::string text;
+    for (;;) {
+      const std::size_t quote = line_.find('"');
+      if (quote == std::string_view::npos)
+        throw UserError("a quotation mark is not closed", place(), "Close it on the same line.");
+      text += line_.substr(0, quote);
+      line_.remove_prefix(quote + 1);
+      if (!line_.starts_with('"')) return text;
+      text += '"';
+      line_.remove_prefix(1);
+    }
+  }
 
   std::vector<std::string> header_;
   std::string_view rest_;
@@ -63,71 +115,6 @@ class CsvLines {
   std::size_t number_ = 0;
   bool more_ = false;
 };
-
-CsvLines::CsvLines(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
-}
-
-bool CsvLines::next(std::vector<std::string>& cells) {
-  if (rest_.empty()) return false;
-  ++number_;
-  const std::size_t end = rest_.find('\n');
-  line_ = rest_.substr(0, end);
-  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-  if (line_.ends_with('\r')) line_.remove_suffix(1);
-  cells.clear();
-  do {
-    if (cells.size() == kMostCells)
-      throw UserError(fmt::format("more than {} cells", kMostCells), place(),
-                      "Give each row as many as the header has.");
-    cells.push_back(next_cell());
-  } while (more_);
-  return true;
-}
-
-Where CsvLines::place(std::size_t number) const { return {file_, fmt::format("line {}", number)}; }
-
-std::string CsvLines::next_cell() {
-  std::string cell;
-  line_.remove_prefix(std::min(line_.find_first_not_of(" \t"), line_.size()));
-  if (line_.starts_with('"')) {
-    line_.remove_prefix(1);
-    cell = quoted_text();
-  }
-  const std::size_t end = line_.find(',');
-  cell += trim(line_.substr(0, end));
-  more_ = end != std::string_view::npos;
-  line_.remove_prefix(more_ ? end + 1 : line_.size());
-  return cell;
-}
-
-std::string CsvLines::quoted_text() {
-  std::string text;
-  for (;;) {
-    const std::size_t quote = line_.find('"');
-    if (quote == std::string_view::npos)
-      throw UserError("a quotation mark is not closed", place(), "Close it on the same line.");
-    text += line_.substr(0, quote);
-    line_.remove_prefix(quote + 1);
-    if (!line_.starts_with('"')) return text;
-    text += '"';
-    line_.remove_prefix(1);
-  }
-}
-
-bool CsvLines::read_header() {
-  if (!next(header_)) return false;
-  if (header_.size() == 1 && header_.front().find(';') != std::string::npos)
-    throw UserError("semicolons separate the columns", place(), "Separate them with commas.");
-  return true;
-}
-
-void CsvLines::check_count(std::span<const std::string> cells) const {
-  if (cells.size() == header_.size()) return;
-  throw UserError(fmt::format("found {}, expected {}", counted(cells.size(), "cell"), header_.size()),
-                  place(), "Give each row a cell for each column of the header.");
-}
 
 std::string read_list_file(const std::filesystem::path& file, const char* remedy) {
   std::string text = read_file(file, kLargestList);
@@ -170,12 +157,11 @@ class ListedRows {
     }
     std::vector<std::size_t> order(numbers_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return std::lexicographical_compare(row(a).begin(), row(a).end(), row(b).begin(), row(b).end());
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return std::ranges::lexicographical_compare(row(a), row(b));
     });
-    const auto twice = std::adjacent_find(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return std::equal(row(a).begin(), row(a).end(), row(b).begin());
-    });
+    const auto twice = std::ranges::adjacent_find(
+        order, [&](std::size_t a, std::size_t b) { return std::ranges::equal(row(a), row(b)); });
     if (twice != order.end()) {
       throw UserError(fmt::format("this configuration of {} is listed twice", name_),
                       lines.place(numbers_[*(twice + 1)]),
@@ -283,13 +269,6 @@ class ListReader {
   std::vector<ListedRows> rows_;
 };
 
-Json cell_json(const std::string& cell, bool is_setting) {
-  std::int64_t number = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [rest, error] = std::from_chars(cell.data(), end, number);
-  return !is_setting && error == std::errc() && rest == end ? Json(number) : Json(cell);
-}
-
 std::vector<ListedProblem> from_json(const std::string& text, const std::string& file) {
   const Json json = parse_json(text, file);
   std::vector<ListedProblem> problems;
@@ -315,8 +294,10 @@ std::vector<ListedProblem> from_csv(const std::string& text, const std::string& 
                       "Split the file, or list each problem once.");
     Json problem = Json::object();
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].empty()) continue;
       const bool is_setting = is_among(header[i], settings);
-      if (!cells[i].empty()) problem[header[i]] = cell_json(cells[i], is_setting);
+      const auto number = is_setting ? std::nullopt : parsed_number<std::int64_t>(cells[i]);
+      problem[header[i]] = number ? Json(*number) : Json(cells[i]);
     }
     problems.push_back({std::move(problem), lines.place()});
   }

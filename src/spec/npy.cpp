@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "base/folder.h"
@@ -36,31 +37,26 @@ class HeaderText {
 
   NpyHeader read() {
     NpyHeader header;
-    bool has_type = false;
-    bool has_order = false;
-    bool has_shape = false;
+    std::set<std::string> found;
     expect('{');
     while (!take('}')) {
       const std::string key = text();
       expect(':');
-      if (key == "descr") {
+      if (key == "descr")
         header.type = text();
-        has_type = true;
-      } else if (key == "fortran_order") {
+      else if (key == "fortran_order")
         header.is_column_major = truth();
-        has_order = true;
-      } else if (key == "shape") {
+      else if (key == "shape")
         header.shape = shape();
-        has_shape = true;
-      } else {
+      else
         refuse(fmt::format("its header has an unknown key '{}'", printable(key)));
-      }
+      found.insert(key);
       if (!take(',')) {
         expect('}');
         break;
       }
     }
-    if (!has_type || !has_order || !has_shape) refuse("its header lacks descr, fortran_order or shape");
+    if (found.size() < 3) refuse("its header lacks descr, fortran_order or shape");
     return header;
   }
 
@@ -131,12 +127,6 @@ bool holds(const NpyHeader& header, ElementType type) {
   const bool is_own = type == ElementType::bf16 || type == ElementType::e4m3 || type == ElementType::e5m2;
   return is_own && (header.type == fmt::format("|V{}", size_bytes(type)) ||
                     header.type == fmt::format("<V{}", size_bytes(type)));
-}
-
-std::string shape_text(const NpyHeader& header) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : header.shape) sizes.push_back(std::to_string(size));
-  return sizes.empty() ? "of a single number" : "of the shape " + join(sizes, " x ");
 }
 
 FileVersion version_of(const struct stat& status) {
@@ -229,7 +219,10 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
     if (header.is_column_major && header.shape.size() > 1)
       fail("it is stored by columns", "Save numpy.ascontiguousarray() of it.");
     if (header.elements() != elements) {
-      fail(fmt::format("it is {}, and {} elements are needed", shape_text(header), elements),
+      const std::string shape = header.shape.empty()
+                                    ? "a single number"
+                                    : fmt::format("the shape {}", fmt::join(header.shape, " x "));
+      fail(fmt::format("it is of {}, and {} elements are needed", shape, elements),
            "Save as many as the buffer has for this problem.");
     }
     const std::uint64_t needed = header.offset + static_cast<std::uint64_t>(elements) * size_bytes(*type);

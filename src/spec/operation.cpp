@@ -9,11 +9,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spec/choices.h"
-#include "spec/keys.h"
-#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/paths.h"
+#include "spec/problem.h"
 
 namespace tiletune {
 
@@ -54,95 +52,95 @@ class OperationReader {
  public:
   /// `folder` is that of the file that holds the members.
   OperationReader(Form form, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
-                  const OperationPlace& place)
-      : form_(form), members_(members), manifest_(manifest), folder_(std::move(folder)), place_(place) {}
+                  const OperationPlace& place, Operation& operation, DeclaredNames& scope)
+      : form_(form),
+        members_(members),
+        manifest_(manifest),
+        folder_(std::move(folder)),
+        place_(place),
+        operation_(operation),
+        scope_(scope) {}
 
-  void read(Operation& operation, DeclaredNames& scope) {
-    read_sizes(operation, scope);
-    read_types(operation, scope);
-    read_options(operation, scope);
-    read_buffers(operation, scope);
-    members_.read(keys::kWork, operation);
-    if (!is_old()) read_accuracy(operation);
-    read_reference(operation, scope);
-    if (!is_old()) read_baselines(operation, scope);
+  void read() {
+    read_sizes();
+    read_types();
+    read_options();
+    read_buffers();
+    members_.read(keys::kWork, operation_);
+    if (!is_old()) {
+      members_.read(keys::kAccuracy, operation_);
+      if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node);
+    }
+    read_reference();
+    if (!is_old()) read_baselines();
   }
 
  private:
-  void read_sizes(Operation& operation, DeclaredNames& scope) {
+  void read_sizes() {
     const JsonNode dimensions = members_.need("dimensions", "a list of names of the problem's dimensions");
     for (const JsonNode& node : read_list(dimensions, "names")) {
-      operation.dimensions.push_back(read_identifier(node));
-      scope.declare(operation.dimensions.back(), "a dimension", node.where);
+      operation_.dimensions.push_back(read_identifier(node));
+      scope_.declare(operation_.dimensions.back(), "a dimension", node.where);
     }
     if (const auto gpus = find_new("gpus")) {
-      operation.gpus = read_expression(*gpus);
-      for (const char* name : {kRank, kPeer}) scope.declare(name, "the number of a GPU", gpus->where);
+      operation_.gpus = read_expression(*gpus);
+      for (const char* name : {kRank, kPeer}) scope_.declare(name, "the number of a GPU", gpus->where);
     }
     const auto scalars = members_.find("scalars");
     if (!scalars) return;
     for (const auto& [name, node] : read_members(*scalars, "an object of numbers")) {
       check_identifier(name, node.where);
-      operation.scalars.emplace_back(name, read_number(node));
-      scope.declare(name, "a scalar", node.where);
+      operation_.scalars.emplace_back(name, read_number(node));
+      scope_.declare(name, "a scalar", node.where);
     }
   }
 
-  void read_types(Operation& operation, DeclaredNames& scope) {
+  void read_types() {
     std::vector<Allowed> choices{{kAccumulator, spellings<ElementType>()}};
     std::rotate(choices[0].values.begin(), std::ranges::find(choices[0].values, "f32"),
                 choices[0].values.end());
     const auto declared = find_new("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
-      for (const Allowed& choice : choices) check_types(choice, declared->where.at(choice.name));
+      for (const auto& [name, values] : choices)
+        for (std::size_t i = 0; i < values.size(); ++i)
+          if (!from_name<ElementType>(values[i]))
+            throw UserError(fmt::format("'{}' is not an element type", values[i]),
+                            declared->where.at(name).at(i),
+                            fmt::format("Use one of {}.", join(spellings<ElementType>(), ", ")));
     }
-    operation.offered_types = read_offered(manifest_.find("types"), choices, "type variable");
-    for (const auto& [name, type] : operation.offered_types.front()) {
-      operation.types.emplace_back(name, *from_name<ElementType>(type));
-      if (name == kAccumulator) operation.accumulator = operation.types.back().second;
-      scope.declare(name, "a type variable", declared ? declared->where.at(name) : members_.where());
-    }
-  }
-
-  static void check_types(const Allowed& choice, const Where& where) {
-    for (std::size_t i = 0; i < choice.values.size(); ++i) {
-      if (from_name<ElementType>(choice.values[i])) continue;
-      throw UserError(fmt::format("'{}' is not an element type", choice.values[i]), where.at(i),
-                      fmt::format("Use one of {}.", join(spellings<ElementType>(), ", ")));
+    operation_.offered_types = read_offered(manifest_.find("types"), choices, "type variable");
+    for (const auto& [name, type] : operation_.offered_types.front()) {
+      operation_.types.emplace_back(name, *from_name<ElementType>(type));
+      if (name == kAccumulator) operation_.accumulator = operation_.types.back().second;
+      scope_.declare(name, "a type variable", declared ? declared->where.at(name) : members_.where());
     }
   }
 
-  void read_options(Operation& operation, DeclaredNames& scope) {
-    operation.offered_options = {{}};
+  void read_options() {
+    operation_.offered_options = {{}};
     if (is_old()) return;
     const auto declared = members_.find("options");
     const std::vector<Allowed> choices = read_choices(declared, "an object of lists of texts");
-    operation.offered_options = read_offered(manifest_.find("options"), choices, "option");
-    operation.options = operation.offered_options.front();
+    operation_.offered_options = read_offered(manifest_.find("options"), choices, "option");
+    operation_.options = operation_.offered_options.front();
     allowed_options_ = choices;
-    const std::set<std::string> unstated = read_unstated_defaults();
+    // Options that were added when there were rows already, which stay those of the defaults.
+    std::set<std::string> unstated;
+    const auto names = names_of(choices, &Allowed::name);
+    if (const auto list = members_.find("unstated_defaults"))
+      for (const JsonNode& node : read_list(*list, "names of options"))
+        unstated.insert(names[read_choice(node, names)]);
     for (std::size_t i = 0; i < choices.size(); ++i) {
       const auto& [name, values] = choices[i];
-      scope.declare(name, "an option", declared->where.at(name));
-      if (operation.options[i].second != values.front() || !unstated.contains(name))
-        operation.own_options.push_back(operation.options[i]);
+      scope_.declare(name, "an option", declared->where.at(name));
+      if (operation_.options[i].second != values.front() || !unstated.contains(name))
+        operation_.own_options.push_back(operation_.options[i]);
     }
   }
 
-  /// Options that were added when there were rows already, which stay those of the defaults.
-  std::set<std::string> read_unstated_defaults() {
-    std::set<std::string> unstated;
-    const auto list = members_.find("unstated_defaults");
-    if (!list) return unstated;
-    const auto names = names_of(allowed_options_, &Allowed::name);
-    for (const JsonNode& node : read_list(*list, "names of options"))
-      unstated.insert(names[read_choice(node, names)]);
-    return unstated;
-  }
-
   /// Whether this variant has one of the values that an object of lists names for some of the options.
-  bool has_options(const JsonNode& node, const Operation& operation) const {
+  bool has_options(const JsonNode& node) const {
     bool has_all = true;
     for (const auto& [name, list] : read_members(node, "an object of lists of texts")) {
       const std::size_t i = find_known(name, names_of(allowed_options_, &Allowed::name), list.where,
@@ -150,37 +148,36 @@ class OperationReader {
       bool has_one = false;
       for (const JsonNode& value : read_list(list, "texts")) {
         const std::size_t number = read_choice(value, allowed_options_[i].values);
-        has_one = has_one || allowed_options_[i].values[number] == operation.options[i].second;
+        has_one = has_one || allowed_options_[i].values[number] == operation_.options[i].second;
       }
       has_all = has_all && has_one;
     }
     return has_all;
   }
 
-  void read_buffers(Operation& operation, DeclaredNames& scope) {
+  void read_buffers() {
     const JsonNode list = members_.need("buffers", "a list of buffers");
     DeclaredNames names;
     for (const JsonNode& element : read_list(list, "buffers")) {
       bool is_present = true;
-      Buffer buffer = read_buffer(element, operation, scope, is_present);
+      Buffer buffer = read_buffer(element, is_present);
       names.declare(buffer.name, "a buffer", element.where.at("name"));
-      (is_present ? operation.buffers : operation.absent).push_back(std::move(buffer));
+      (is_present ? operation_.buffers : operation_.absent).push_back(std::move(buffer));
     }
-    read_input_kernels(list, operation, scope);
+    read_input_kernels(list);
     const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
-    if (std::ranges::any_of(operation.buffers, is_output)) return;
+    if (std::ranges::any_of(operation_.buffers, is_output)) return;
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
   }
 
   /// `is_present` is cleared where this variant has no such buffer.
-  Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope,
-                     bool& is_present) const {
+  Buffer read_buffer(const JsonNode& node, bool& is_present) const {
     if (is_old()) ObjectReader(node, key_names(keys::kBuffer));
     ObjectReader reader(node, key_names(keys::kOperationBuffer));
     Buffer buffer;
-    reader.read(keys::kOperationBuffer, buffer, operation);
+    reader.read(keys::kOperationBuffer, buffer, operation_);
     if (const auto rows = reader.find("rows"))
-      read_matrix(*rows, reader, buffer, operation, scope);
+      read_matrix(*rows, reader, buffer);
     else
       buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
     if (buffer.role == BufferRole::inout) {
@@ -190,18 +187,21 @@ class OperationReader {
       if (buffer.role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is written only, and has values", buffer.name),
                         values->where, R"(Remove "values", or give it the role "in" or "inout".)");
-      buffer.values = read_values(*values, buffer.type);
+      if (is_kernel(*values))  // it holds zeros before
+        buffer.values = BufferValues{Distribution::constant, {{"0", values->where}}, {}, values->where};
+      else
+        buffer.values = read_buffer_values(*values, buffer.type, folder_, place_.allow_outside_paths);
     }
-    if (const auto only = reader.find("only")) is_present = has_options(*only, operation);
-    if (const auto layout = reader.find("layout")) buffer.layout = read_layout(*layout, buffer, operation);
+    if (const auto only = reader.find("only")) is_present = has_options(*only);
+    if (const auto layout = reader.find("layout")) buffer.layout = read_layout(*layout, buffer);
     reader.finish();
     return buffer;
   }
 
   /// Parts of a buffer are dense.
-  static BufferLayout read_layout(const JsonNode& node, const Buffer& buffer, const Operation& operation) {
+  BufferLayout read_layout(const JsonNode& node, const Buffer& buffer) const {
     const auto layout = read_enum<BufferLayout>(node);
-    if (operation.gpus.text.empty())
+    if (operation_.gpus.text.empty())
       throw UserError(fmt::format("the operation runs on one GPU, which has all of '{}'", buffer.name),
                       node.where, R"(Remove "layout", or give the operation "gpus".)");
     if (layout == BufferLayout::replicated) return layout;
@@ -214,18 +214,12 @@ class OperationReader {
     return layout;
   }
 
-  /// A buffer that a kernel fills holds zeros before.
-  BufferValues read_values(const JsonNode& node, ElementType type) const {
-    if (is_kernel(node)) return {Distribution::constant, {{"0", node.where}}, {}, node.where};
-    return read_buffer_values(node, type, folder_, place_.allow_outside_paths);
-  }
-
   static bool is_kernel(const JsonNode& values) {
     return values.json.get().is_object() && values.json.get().contains("source");
   }
 
   /// Once all buffers are known: such a kernel may read one that follows its own.
-  void read_input_kernels(const JsonNode& buffers, Operation& operation, const DeclaredNames& scope) const {
+  void read_input_kernels(const JsonNode& buffers) const {
     for (const JsonNode& node : read_list(buffers, "buffers")) {
       ObjectReader buffer(node, key_names(keys::kOperationBuffer));
       const auto values = buffer.find("values");
@@ -234,21 +228,20 @@ class OperationReader {
       OperationKernel kernel = read_kernel(reader);
       kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
       const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
-      kernel.launch.arguments = read_own_arguments(arguments, operation, scope);
-      check_input_arguments(kernel, operation.buffers, arguments.where);
+      kernel.launch.arguments = read_own_arguments(arguments);
+      check_input_arguments(kernel, arguments.where);
       reader.finish();
-      operation.input_kernels.push_back(std::move(kernel));
+      operation_.input_kernels.push_back(std::move(kernel));
     }
   }
 
-  static void check_input_arguments(const OperationKernel& kernel, const std::vector<Buffer>& buffers,
-                                    const Where& where) {
+  void check_input_arguments(const OperationKernel& kernel, const Where& where) const {
     bool is_passed = false;
     for (std::size_t i = 0; i < kernel.launch.arguments.size(); ++i) {
       const Argument& argument = kernel.launch.arguments[i];
       if (argument.kind == Argument::Kind::scalar) continue;
       is_passed = is_passed || argument.name == kernel.input;
-      const auto buffer = std::ranges::find(buffers, argument.name, &Buffer::name);
+      const auto buffer = std::ranges::find(operation_.buffers, argument.name, &Buffer::name);
       if (buffer->role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is an output, which holds nothing yet", argument.name),
                         where.at(i), "Pass inputs alone.");
@@ -260,24 +253,23 @@ class OperationReader {
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
-  void read_matrix(const JsonNode& stated_rows, ObjectReader& reader, Buffer& buffer, Operation& operation,
-                   DeclaredNames& scope) const {
+  void read_matrix(const JsonNode& stated_rows, ObjectReader& reader, Buffer& buffer) const {
     JsonNode columns = reader.need("columns", "an expression for the elements of a row");
     JsonNode across = stated_rows;
     const auto transposed = reader.find("transposed");
-    if (transposed && has_options(*transposed, operation)) std::swap(columns, across);
+    if (transposed && has_options(*transposed)) std::swap(columns, across);
     const ExprText rows = read_expression(across);
     buffer.columns = buffer.pitch = read_expression(columns);
     if (const auto node = reader.find("pitch")) {
       const std::string name = read_identifier(*node);
-      const auto& known = operation.dimensions;
+      const auto& known = operation_.dimensions;
       if (!is_among(buffer.columns.text, known)) {
         throw UserError(fmt::format("the rows of a matrix with a pitch have {} elements, not a dimension",
                                     buffer.columns.text),
                         columns.where, fmt::format("Name one of the dimensions {}.", join(known, ", ")));
       }
-      operation.leading_dimensions.push_back({name, buffer.name, buffer.columns.text});
-      scope.declare(name, "a leading dimension", node->where);
+      operation_.leading_dimensions.push_back({name, buffer.name, buffer.columns.text});
+      scope_.declare(name, "a leading dimension", node->where);
       buffer.pitch = {name, node->where};
     }
     buffer.elements = {
@@ -285,67 +277,61 @@ class OperationReader {
         rows.where};
   }
 
-  void read_accuracy(Operation& operation) {
-    members_.read(keys::kAccuracy, operation);
-    if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node, operation);
-  }
-
   /// Takes the fewest bits that the types of the inputs have.
-  static void read_accumulation_bits(const JsonNode& node, Operation& operation) {
+  void read_accumulation_bits(const JsonNode& node) {
     for (const auto& [name, bits] : read_members(node, "an object of bits by element type")) {
       const auto type = from_name<ElementType>(name);
       if (!type)
         throw UserError(fmt::format("'{}' is not an element type", name), bits.where,
                         fmt::format("Write one of {}.", join(spellings<ElementType>(), ", ")));
       const int kept = static_cast<int>(read_integer(bits, 1, 64));
-      for (const Buffer& buffer : operation.buffers)
+      for (const Buffer& buffer : operation_.buffers)
         if (buffer.role == BufferRole::in && buffer.type == type)
-          operation.accumulation_bits = std::min(kept, operation.accumulation_bits.value_or(kept));
+          operation_.accumulation_bits = std::min(kept, operation_.accumulation_bits.value_or(kept));
     }
   }
 
   /// A list, or one baseline.
-  void read_baselines(Operation& operation, const DeclaredNames& scope) {
+  void read_baselines() {
     const auto node = members_.find("baselines");
     if (!node) return;
     const bool is_one = node->json.get().is_object();
     for (const JsonNode& baseline : is_one ? std::vector{*node} : read_list(*node, "baselines")) {
       if (!baseline.json.get().is_object() || !baseline.json.get().contains("library")) {
-        place_.take_baseline(baseline, operation, scope, folder_);
+        place_.take_baseline(baseline, operation_, scope_, folder_);
         continue;
       }
-      if (operation.baseline_library)
+      if (operation_.baseline_library)
         throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
       ObjectReader reader(baseline, key_names(keys::kLibrary));
-      operation.baseline_library =
-          read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
+      operation_.baseline_library = read_library(reader.need("library", R"(a library, such as "gemm")"));
       reader.finish();
     }
   }
 
-  void read_reference(Operation& operation, const DeclaredNames& scope) {
+  void read_reference() {
     const JsonNode node =
         members_.need("reference", "an object that names the reference kernel, or \"none\"");
     if (!is_old() && node.json.get().is_string()) {
       if (read_string(node) != kNoReference)
         refuse_kind(node, "\"none\", or an object that names the reference");
-      operation.is_unverified = true;
+      operation_.is_unverified = true;
       return;
     }
     if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
-      return place_.take_reference(node, operation);
+      return place_.take_reference(node, operation_);
     if (is_old()) ObjectReader(node, key_names(keys::kReference));
     ObjectReader reader(node, key_names(keys::kOperationReference));
     if (const auto library = reader.find("library"))
-      operation.reference_library = read_library(*library, operation);
+      operation_.reference_library = read_library(*library);
     else if (const auto npy = reader.find("npy"))
-      operation.expected = read_expected(*npy, operation);
+      operation_.expected = read_expected(*npy);
     else if (const auto python = reader.find("python"))
-      operation.python = read_python(*python, reader, operation);
+      operation_.python = read_python(*python, reader);
     else if (const auto consensus = reader.find("consensus"))
-      operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
+      operation_.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
-      operation.reference = read_reference_kernel(reader, operation, scope);
+      read_reference_kernel(reader);
     refuse_second_reference(node);
     reader.finish();
   }
@@ -361,11 +347,11 @@ class OperationReader {
     }
   }
 
-  PythonReference read_python(const JsonNode& file, ObjectReader& reader, const Operation& operation) const {
-    if (!operation.input_kernels.empty())
+  PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {
+    if (!operation_.input_kernels.empty())
       throw UserError(
           fmt::format("a function of Python cannot read the input '{}', which a kernel computes on the GPU",
-                      operation.input_kernels.front().input),
+                      operation_.input_kernels.front().input),
           file.where, "Use another reference: a kernel, a template, or a consensus.");
     PythonReference python;
     python.folder = folder_;
@@ -376,13 +362,13 @@ class OperationReader {
   }
 
   /// One file for each output, or null for one that is not compared.
-  std::vector<ExpectedArray> read_expected(const JsonNode& node, const Operation& operation) const {
+  std::vector<ExpectedArray> read_expected(const JsonNode& node) const {
     std::vector<ExpectedArray> expected;
     std::vector<std::string> outputs;
-    for (const Buffer& buffer : operation.buffers)
+    for (const Buffer& buffer : operation_.buffers)
       if (buffer.role != BufferRole::in) outputs.push_back(buffer.name);
-    const std::string files = "an object of names of .npy files, one for each output";
-    for (const auto& [name, file] : read_members(node, files)) {
+    for (const auto& [name, file] :
+         read_members(node, "an object of names of .npy files, one for each output")) {
       find_known(name, outputs, file.where, fmt::format("'{}' is not an output", name),
                  fmt::format("Name {}.", join(outputs, ", ")));
       ExpectedArray& array = expected.emplace_back(ExpectedArray{name, {}});
@@ -390,14 +376,10 @@ class OperationReader {
         array.npy = FileName{read_string(file, "the name of an .npy file, or null"), folder_,
                              place_.allow_outside_paths, file.where};
     }
-    const auto is_stated = [&](const std::string& output) {
-      return std::ranges::any_of(expected,
-                                 [&](const ExpectedArray& array) { return array.buffer == output; });
-    };
-    const auto missing = std::ranges::find_if_not(outputs, is_stated);
-    if (missing != outputs.end())
-      throw UserError(fmt::format("there is no file for the output '{}'", *missing), node.where,
-                      R"(Name one, or write null for an output that is not to be compared.)");
+    for (const std::string& output : outputs)
+      if (!is_among(output, names_of(expected, &ExpectedArray::buffer)))
+        throw UserError(fmt::format("there is no file for the output '{}'", output), node.where,
+                        R"(Name one, or write null for an output that is not to be compared.)");
     if (std::ranges::none_of(expected, [](const ExpectedArray& array) { return array.npy.has_value(); }))
       throw UserError("no output is compared", node.where,
                       R"(Name a file for one, or write "reference": "none".)");
@@ -406,9 +388,8 @@ class OperationReader {
 
   /// Reads the arguments of a kernel of the operation's own, which runs on one GPU and has the whole of every
   /// buffer.
-  static std::vector<Argument> read_own_arguments(const JsonNode& node, const Operation& operation,
-                                                  const DeclaredNames& scope) {
-    std::vector<Argument> arguments = read_arguments(node, {operation, {}}, scope);
+  std::vector<Argument> read_own_arguments(const JsonNode& node) const {
+    std::vector<Argument> arguments = read_arguments(node, {operation_, {}}, scope_);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].kind != Argument::Kind::peers && !arguments[i].is_rank) continue;
       throw UserError(fmt::format("a kernel of the operation runs on one GPU, and is passed '{}'",
@@ -428,14 +409,12 @@ class OperationReader {
     return kernel;
   }
 
-  OperationKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
-                                        const DeclaredNames& scope) const {
-    OperationKernel reference = read_kernel(reader);
+  void read_reference_kernel(ObjectReader& reader) {
+    operation_.reference = read_kernel(reader);
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
     if (const auto arguments = reader.find("arguments"))
-      reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
-    return reference;
+      operation_.reference->launch.arguments = read_own_arguments(*arguments);
   }
 
   /// How A, B and C are divided where a library computes with several GPUs.
@@ -446,17 +425,16 @@ class OperationReader {
     return {rows, replicated, rows};
   }
 
-  static LibraryOperation read_library_of_gpus(LibraryOperation library, const JsonNode& node,
-                                               const Operation& operation) {
+  LibraryOperation read_library_of_gpus(LibraryOperation library, const JsonNode& node) const {
     const std::vector<std::string> dimensions{"G", "M", "N", "K"};
     const std::vector<std::string> matrices{"A M K", "B K N", "C M N"};
     std::vector<std::string> buffers;
     std::vector<BufferLayout> layouts;
-    for (const Buffer& buffer : operation.buffers) {
+    for (const Buffer& buffer : operation_.buffers) {
       buffers.push_back(fmt::format("{} {}", buffer.name, buffer.columns.text));
       layouts.push_back(buffer.layout);
     }
-    const bool fits = operation.dimensions == dimensions && operation.gpus.text == "G" &&
+    const bool fits = operation_.dimensions == dimensions && operation_.gpus.text == "G" &&
                       buffers == std::vector<std::string>{"A K", "B N", "C N"} &&
                       layouts == layouts_of(library);
     if (fits) return library;
@@ -468,25 +446,25 @@ class OperationReader {
                                 join(dimensions, ", "), join(wanted, ", ")));
   }
 
-  static LibraryOperation read_library(const JsonNode& node, const Operation& operation) {
+  LibraryOperation read_library(const JsonNode& node) const {
     const auto library = read_enum<LibraryOperation>(node);
-    if (is_over_gpus(library)) return read_library_of_gpus(library, node, operation);
+    if (is_over_gpus(library)) return read_library_of_gpus(library, node);
     const bool is_batched = library == LibraryOperation::batched_gemm;
     std::vector<std::string> dimensions{"M", "N", "K"};
     if (is_batched) dimensions.insert(dimensions.begin(), "batch");
     const auto matrices = is_batched ? std::vector<std::string>{"A K", "B N", "C N"}
                                      : std::vector<std::string>{"A lda", "B ldb", "C ldc"};
-    const auto scalars = names_of(operation.scalars, &std::pair<std::string, double>::first);
+    const auto scalars = names_of(operation_.scalars, &std::pair<std::string, double>::first);
     std::vector<std::string> buffers;
-    for (const Buffer& buffer : operation.buffers)
+    for (const Buffer& buffer : operation_.buffers)
       if (buffer.name != kBias) buffers.push_back(buffer.name + " " + buffer.pitch.text);
-    const bool fits = operation.dimensions == dimensions &&
+    const bool fits = operation_.dimensions == dimensions &&
                       scalars == std::vector<std::string>{"alpha", "beta"} && buffers == matrices;
     const auto is_unknown = [](const Buffer& buffer) {
       return !is_floating(buffer.type) && buffer.type != ElementType::i8 && buffer.type != ElementType::i32;
     };
-    const auto unknown = std::ranges::find_if(operation.buffers, is_unknown);
-    if (unknown != operation.buffers.end())
+    const auto unknown = std::ranges::find_if(operation_.buffers, is_unknown);
+    if (unknown != operation_.buffers.end())
       throw UserError(
           fmt::format("the library {} multiplies no {} matrices", name(library), name(unknown->type)),
           node.where, "Give the operation a reference kernel of its own.");
@@ -507,6 +485,8 @@ class OperationReader {
   ObjectReader& manifest_;
   std::filesystem::path folder_;
   const OperationPlace& place_;
+  Operation& operation_;
+  DeclaredNames& scope_;
   std::vector<Allowed> allowed_options_;
 };
 
@@ -536,7 +516,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
                     written.where, "Give both the same name.");
   }
   operation.summary = read_string(members.need("summary", "one line on what is computed"));
-  OperationReader(Form::file, members, manifest, folder.real_path(), place).read(operation, scope);
+  OperationReader(Form::file, members, manifest, folder.real_path(), place, operation, scope).read();
   members.finish();
   operation.definition = definition_of(json);
   return operation;
@@ -549,7 +529,7 @@ Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, co
   const auto name = members.find("name");
   operation.name = name ? read_identifier(*name) : place.template_name;
   if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
-  OperationReader(Form::object, members, manifest, place.folder, place).read(operation, scope);
+  OperationReader(Form::object, members, manifest, place.folder, place, operation, scope).read();
   members.finish();
   operation.definition = definition_of(node.json.get());
   return operation;
@@ -565,7 +545,7 @@ Operation read_operation(ObjectReader& manifest, const OperationPlace& place, De
   if (read_string(node) != kOfOldManifests) return read_operation_file(node, manifest, place, scope);
   Operation operation;
   operation.name = place.template_name;
-  OperationReader(Form::manifest, manifest, manifest, place.folder, place).read(operation, scope);
+  OperationReader(Form::manifest, manifest, manifest, place.folder, place, operation, scope).read();
   return operation;
 }
 

@@ -51,4 +51,23 @@ Variant variant_of(const Operation& operation);
 /// Replaces the value of a scalar, where the operation has it, also for its baselines and its reference.
 void set_scalar(TemplateSpec& spec, const std::string& name, double value);
 
+/// The arrays that a configuration has for itself. Throws UserError, also for names of the operation's
+/// buffers.
+std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation& operation);
+
+/// A manifest's "launches", with the steps between them, or the one launch whose parts stand in the manifest
+/// itself. Throws UserError.
+void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope);
+/// Reads the launches of a kernel that is a baseline, as read_launches() does.
+void read_baseline_launches(ObjectReader& baseline, TemplateSpec& spec, const DeclaredNames& scope);
+
+/// "constants": {"d_filter": "filter"}, of buffers that are inputs alone. Throws UserError.
+void read_constants(ObjectReader& reader, TemplateSpec& spec);
+
+/// Whether a launch passes the address of a buffer or a workspace, or a tensor map of it, or a step uses it.
+bool is_passed(const TemplateSpec& spec, const std::string& name);
+
+/// Throws UserError when a buffer or workspace is neither passed to a kernel nor copied to constant memory.
+void check_all_passed(const TemplateSpec& spec, const Where& where);
+
 }  // namespace tiletune

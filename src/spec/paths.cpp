@@ -36,7 +36,7 @@ struct Kind {
   const char* file;
 };
 
-std::vector<std::string> names_of(const Kind& kind, const std::vector<fs::path>& folders) {
+std::vector<std::string> names_in(const Kind& kind, const std::vector<fs::path>& folders) {
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
     std::error_code error;
@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const Kind& kind, const std::vector<fs::path>&
       if (fs::exists(entry.path() / kind.file, error)) names.push_back(entry.path().filename().string());
     }
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
@@ -61,20 +61,8 @@ Folder find(const Kind& kind, const std::string& name, const std::vector<fs::pat
   }
   throw UserError(fmt::format("there is no {} '{}'", kind.noun, name), where,
                   fmt::format("Looked for {} in {}.{}", (place / kind.file).string(), join(looked_in, ", "),
-                              suggestion(name, names_of(kind, folders))));
+                              suggestion(name, names_in(kind, folders))));
 }
-
-}  // namespace
-
-fs::path folder_of(const fs::path& file) {
-  std::error_code error;
-  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
-  if (!error) return canonical;
-  throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
-                  "Check its permissions and symbolic links.");
-}
-
-namespace {
 
 /// Whether or not anything lies there. `remedy` is for what lies outside.
 fs::path resolve(const FileName& file, const std::string& text, const char* remedy) {
@@ -90,6 +78,14 @@ fs::path resolve(const FileName& file, const std::string& text, const char* reme
 }
 
 }  // namespace
+
+fs::path folder_of(const fs::path& file) {
+  std::error_code error;
+  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
+  if (!error) return canonical;
+  throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
+                  "Check its permissions and symbolic links.");
+}
 
 fs::path resolve_folder(const JsonNode& node, const fs::path& folder, bool allow_outside) {
   const std::string text = read_string(node, "a folder's path");
@@ -135,7 +131,7 @@ Folder find_template(const std::string& name, const std::vector<fs::path>& folde
 }
 
 std::vector<std::string> operation_names(const fs::path& folder) {
-  return names_of({"operation", "operations", kOperationName}, {folder});
+  return names_in({"operation", "operations", kOperationName}, {folder});
 }
 
 Folder find_operation(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,

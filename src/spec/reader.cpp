@@ -43,16 +43,12 @@ std::string as_written(const Json& json) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-/// Text that would be a value of the kind wanted, had it no quotes.
-bool is_quoted(const Json& json, bool (*wanted)(const Json&)) {
-  if (!json.is_string()) return false;
-  const Json inner = Json::parse(json.get_ref<const std::string&>(), nullptr, false);
-  return !inner.is_discarded() && wanted(inner);
-}
-
-std::string unquote_remedy(const Json& json, bool (*wanted)(const Json&)) {
-  if (!is_quoted(json, wanted)) return {};
-  return fmt::format("Write it without quotes: {}.", json.get_ref<const std::string&>());
+/// Of text that would be a value of the kind wanted, had it no quotes; else empty.
+std::string unquote_remedy(const Json& json, bool (Json::*wanted)() const) {
+  if (!json.is_string()) return {};
+  const auto& text = json.get_ref<const std::string&>();
+  const Json inner = Json::parse(text, nullptr, false);
+  return (inner.*wanted)() ? fmt::format("Write it without quotes: {}.", text) : "";
 }
 
 /// Doubles beyond this have no int64 of the same value.
@@ -163,13 +159,11 @@ void check_qualified_name(const std::string& text, const Where& where) {
 }
 
 void check_identifier(const std::string& text, const Where& where) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
   if (text.size() > kLongestName) {
     throw UserError(fmt::format("a name of {} characters, expected at most {}", text.size(), kLongestName),
                     where, "Shorten it.");
   }
-  if (!text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_inner)) return;
+  if (is_identifier(text)) return;
   throw UserError(fmt::format("'{}' is not a name", text), where,
                   "Use letters, digits and underscores, and no digit first.");
 }
@@ -177,8 +171,7 @@ void check_identifier(const std::string& text, const Where& where) {
 bool read_boolean(const JsonNode& node) {
   const Json& json = node.json;
   if (json.is_boolean()) return json.get<bool>();
-  refuse_kind(node, "true or false",
-              unquote_remedy(json, [](const Json& inner) { return inner.is_boolean(); }));
+  refuse_kind(node, "true or false", unquote_remedy(json, &Json::is_boolean));
 }
 
 std::int64_t read_integer(const JsonNode& node, std::int64_t min, std::int64_t max) {
@@ -186,9 +179,7 @@ std::int64_t read_integer(const JsonNode& node, std::int64_t min, std::int64_t m
   const std::string expected = max == std::numeric_limits<std::int64_t>::max()
                                    ? fmt::format("an integer of at least {}", min)
                                    : fmt::format("an integer from {} to {}", min, max);
-  if (!json.is_number()) {
-    refuse_kind(node, expected, unquote_remedy(json, [](const Json& inner) { return inner.is_number(); }));
-  }
+  if (!json.is_number()) refuse_kind(node, expected, unquote_remedy(json, &Json::is_number));
   const auto number = exact_integer(json);
   if (number && *number >= min && *number <= max) return *number;
   throw UserError(fmt::format("found {}, expected {}", as_written(json), expected), node.where,
@@ -203,9 +194,7 @@ double read_number(const JsonNode& node, const Bounds<double>& bounds) {
     expected += fmt::format("{} at most {}", bounds.above ? " and of" : " and", bounds.max);
   }
   if (!std::isfinite(bounds.min)) expected = "a finite number";
-  if (!json.is_number()) {
-    refuse_kind(node, expected, unquote_remedy(json, [](const Json& inner) { return inner.is_number(); }));
-  }
+  if (!json.is_number()) refuse_kind(node, expected, unquote_remedy(json, &Json::is_number));
   const double number = json.get<double>();
   if (std::isfinite(number) && bounds.contain(number)) return number;
   throw UserError(fmt::format("found {}, expected {}", fmt::to_string(number), expected), node.where,

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "base/spelling.h"
+#include "spec/key.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -43,7 +44,7 @@ class ObjectReader {
   std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
   JsonNode need(std::string_view key, const std::string& expected);
-  /// Reads every key of the list (see need() and may() below) that states how; `context` is what readers of
+  /// Reads every key of the list (see spec/key.h) that states how; `context` is what readers of
   /// values take besides the value.
   template <typename Struct, typename Keys, typename... Context>
   void read(const Keys& keys, Struct& object, const Context&... context) {
@@ -92,10 +93,6 @@ inline constexpr std::size_t kLongestName = 1024;
 
 /// Not empty.
 std::string read_string(const JsonNode& node, const std::string& expected = "a string");
-/// Letters, digits and underscores, not starting with a digit, at most kLongestName of them.
-std::string read_identifier(const JsonNode& node);
-/// One that may stand in namespaces: "foo::scale".
-std::string read_qualified_name(const JsonNode& node);
 /// Check a key of the writer's own as read_identifier() and read_qualified_name() do. Throw UserError.
 void check_identifier(const std::string& text, const Where& where);
 void check_qualified_name(const std::string& text, const Where& where);
@@ -158,45 +155,6 @@ Enum read_enum(const JsonNode& node) {
 /// problems".
 [[noreturn]] void refuse_kind(const JsonNode& node, const std::string& expected,
                               const std::string& remedy = {});
-
-// The keys of an object are listed once, as a tuple (spec/keys.h). An entry is a key with what reads its
-// value into a member, need() or may(); a field(), which may be left out; or the bare name of a key that is
-// read by hand, because others decide how.
-
-/// What is read in the way of its type: read_as().
-struct ByType {};
-
-/// A key whose value `read` makes a member of, from the value and, where it takes one, the context.
-template <typename Struct, typename T, typename Read>
-struct Key {
-  std::string_view name;
-  T Struct::*member;
-  Read read;
-  const char* expected;  ///< what belongs there; null: the key may be left out
-};
-
-template <typename Struct, typename T, typename Read = ByType>
-constexpr Key<Struct, T, Read> need(std::string_view name, T Struct::*member, const char* expected,
-                                    Read read = {}) {
-  return {name, member, read, expected};
-}
-template <typename Struct, typename T, typename Read = ByType>
-constexpr Key<Struct, T, Read> may(std::string_view name, T Struct::*member, Read read = {}) {
-  return {name, member, read, nullptr};
-}
-
-constexpr std::string_view name_of_key(std::string_view name) { return name; }
-template <typename Entry>
-requires requires(const Entry& entry) { entry.name; }
-constexpr std::string_view name_of_key(const Entry& entry) { return entry.name; }
-
-/// The names of all keys of some lists, in their order.
-template <typename... Lists>
-constexpr auto key_names(const Lists&... lists) {
-  return std::apply(
-      [](const auto&... keys) { return std::array<std::string_view, sizeof...(keys)>{name_of_key(keys)...}; },
-      std::tuple_cat(lists...));
-}
 
 /// An object with the keys of one list.
 template <typename Struct, typename Keys, typename... Context>

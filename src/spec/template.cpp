@@ -6,8 +6,6 @@
 #include "base/file.h"
 #include "base/identifier.h"
 #include "base/text.h"
-#include "spec/keys.h"
-#include "spec/launches.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
@@ -97,7 +95,6 @@ void add_implied_constraints(TemplateSpec& spec) {
   const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
   if (std::ranges::all_of(leading, is_passed)) return;
   std::vector<std::string> dense;
-  dense.reserve(leading.size());
   for (const auto& [name, matrix, columns] : leading) dense.push_back(fmt::format("{} == {}", name, columns));
   spec.constraints.push_back(
       {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
@@ -111,13 +108,6 @@ void check_reference_arguments(const TemplateSpec& spec) {
   throw UserError(
       "the reference kernel's arguments are missing", spec.where.at("operation").at("reference"),
       "With several launches or GPUs, or with constant memory, give the reference its own \"arguments\".");
-}
-
-/// The file of a source, or where files of compiled kernels lie, which may be missing.
-fs::path read_source(const JsonNode& node, const TemplateSpec& spec, bool allow_outside_paths) {
-  if (!node.json.get().is_string() || !is_compiled(read_string(node)))
-    return resolve_file(node, spec.folder, allow_outside_paths);
-  return read_string(node);
 }
 
 /// What is compiled already takes no arguments of a compiler.
@@ -138,12 +128,16 @@ void check_compiled(ObjectReader& reader, const TemplateSpec& spec) {
 
 void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,
                       bool allow_outside_paths) {
-  spec.source = read_source(reader.need("source", "the kernel's file"), spec, allow_outside_paths);
+  const JsonNode source = reader.need("source", "the kernel's file");
+  // Files of compiled kernels may be missing.
+  const bool is_text = source.json.get().is_string();
+  spec.source = is_text && is_compiled(read_string(source))
+                    ? fs::path(read_string(source))
+                    : resolve_file(source, spec.folder, allow_outside_paths);
   check_compiled(reader, spec);
-  if (const auto folders = reader.find("include_folders")) {
+  if (const auto folders = reader.find("include_folders"))
     for (const JsonNode& node : read_list(*folders, "folders", Empty::allowed))
       spec.include_folders.push_back(resolve_folder(node, spec.folder, allow_outside_paths));
-  }
   read_macros(reader, spec);
   reader.read(keys::kCompilation, spec, scope);
 }
@@ -180,12 +174,6 @@ void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
   }
 }
 
-void read_texts(ObjectReader& reader, TemplateSpec& spec, const fs::path& manifest) {
-  if (const auto node = reader.find("$schema")) read_string(*node);
-  spec.name = read_name(reader.need("name", "the name of the template's folder"), manifest);
-  reader.read(keys::kTexts, spec);
-}
-
 }  // namespace
 
 std::vector<Constraint> read_constraints(const JsonNode& node) {
@@ -203,8 +191,8 @@ class OtherTemplates {
   /// `templates` are searched for those that operations name.
   OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
       : templates_(std::move(templates)), options_(options) {
-    for (const char* taken : {"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu", "twin"})
-      names_.declare(taken, "a name of tiletune's", {});
+    for (const char* taken : kLibraryBaselines) names_.declare(taken, "a name of tiletune's", {});
+    names_.declare("twin", "a name of tiletune's", {});
   }
 
   std::vector<TemplateSpec> baselines;
@@ -253,14 +241,6 @@ void choose(const Variant& variant, nlohmann::ordered_json& manifest) {
 /// Whether what a template is compared with is read, too.
 enum class Compared { yes, no };
 
-/// A kernel that takes a buffer which only other options have gets a null address for it.
-std::vector<WorkspaceArray> absent_buffers(const Operation& operation) {
-  std::vector<WorkspaceArray> arrays;
-  for (const Buffer& buffer : operation.absent)
-    arrays.push_back({buffer.name, buffer.type, {"0", buffer.elements.where}, false, ""});
-  return arrays;
-}
-
 /// In its default variant where none is given.
 TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
                            const Variant* variant, Compared compared) {
@@ -279,7 +259,9 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   ObjectReader reader({json, spec.where}, key_names(keys::kTemplate));
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
-  read_texts(reader, spec, manifest);
+  if (const auto node = reader.find("$schema")) read_string(*node);
+  spec.name = read_name(reader.need("name", "the name of the template's folder"), manifest);
+  reader.read(keys::kTexts, spec);
   OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths,
                        {},        {}};
   place.folders.insert(place.folders.end(), options.template_folders.begin(), options.template_folders.end());
@@ -297,12 +279,13 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
-  const std::vector<WorkspaceArray> absent = absent_buffers(spec.operation);
-  spec.workspace.insert(spec.workspace.end(), absent.begin(), absent.end());
+  // A kernel that takes a buffer which only other options have gets a null address for it.
+  const auto& absent = spec.operation.absent;
+  for (const Buffer& buffer : absent)
+    spec.workspace.push_back({buffer.name, buffer.type, {"0", buffer.elements.where}, false, ""});
   read_launches(reader, spec, scope);
   std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
-    const auto is_array = [&](const WorkspaceArray& other) { return other.name == array.name; };
-    return std::ranges::any_of(absent, is_array) && !is_passed(spec, array.name);
+    return is_among(array.name, names_of(absent, &Buffer::name)) && !is_passed(spec, array.name);
   });
   read_constants(reader, spec);
   check_reference_arguments(spec);

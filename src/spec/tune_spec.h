@@ -13,25 +13,12 @@
 #include "base/fields.h"
 #include "base/spelling.h"
 #include "base/value.h"
+#include "spec/distribution.h"
 #include "spec/element_type.h"
+#include "spec/launch_spec.h"
 #include "spec/measure_policy.h"
 
 namespace tiletune {
-
-/// An expression as written, with its place for messages. It is parsed where its names are known (space/).
-struct ExprText {
-  std::string text;
-  Where where;
-};
-
-/// A file that a manifest names.
-struct FileName {
-  std::string
-      text;  ///< with "{M}" for the value of a dimension, where the file is not the same for all problems
-  std::filesystem::path folder;  ///< of the manifest, canonical
-  bool may_leave = false;        ///< the file may lie outside the folder
-  Where where;
-};
 
 struct Parameter {
   std::string name;
@@ -57,26 +44,6 @@ enum class BufferRole { in, out, inout };
 template <>
 inline constexpr std::array<Named<BufferRole>, 3> kSpellings<BufferRole>{
     {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
-
-/// What an input holds before the first launch. Every element follows from its index and the seed alone.
-enum class Distribution {
-  uniform,      ///< uniform(a, b): numbers from a to below b
-  normal,       ///< normal(mean, deviation)
-  constant,     ///< constant(value)
-  iota,         ///< iota(first, step): first, first + step, ...
-  randint,      ///< randint(a, b): integers from a to below b
-  permutation,  ///< permutation(): the numbers from 0 to below the number of elements, in random order
-  offsets  ///< offsets(total): from 0 to total, ascending: where rows of random length begin, and the end
-};
-template <>
-inline constexpr std::array<Named<Distribution>, 7> kSpellings<Distribution>{
-    {{Distribution::uniform, "uniform"},
-     {Distribution::normal, "normal"},
-     {Distribution::constant, "constant"},
-     {Distribution::iota, "iota"},
-     {Distribution::randint, "randint"},
-     {Distribution::permutation, "permutation"},
-     {Distribution::offsets, "offsets"}}};
 
 struct BufferValues {
   Distribution distribution = Distribution::uniform;
@@ -115,123 +82,6 @@ struct LeadingDimension {
   std::string name;     ///< "lda"
   std::string matrix;   ///< "A"
   std::string columns;  ///< the dimension of a row: "K"
-};
-
-/// Device memory that a configuration has for itself. It is passed like a buffer.
-struct WorkspaceArray {
-  std::string name;
-  ElementType type = ElementType::f32;
-  ExprText elements;    ///< how many, of a configuration on one GPU; 0: the argument is a null address
-  bool zeroed = false;  ///< zero before the first launch, and every launch leaves it so; else undefined
-  std::string meaning;
-};
-
-/// How rows of a tensor map's box are permuted in shared memory, in 16-byte pieces within so many bytes.
-enum class Swizzle { none, bytes_32, bytes_64, bytes_128 };
-template <>
-inline constexpr std::array<Named<Swizzle>, 4> kSpellings<Swizzle>{{{Swizzle::none, "none"},
-                                                                    {Swizzle::bytes_32, "32B"},
-                                                                    {Swizzle::bytes_64, "64B"},
-                                                                    {Swizzle::bytes_128, "128B"}}};
-
-/// How many bytes the L2 cache reads around what a tensor map's copies ask for.
-enum class Promotion { none, bytes_64, bytes_128, bytes_256 };
-template <>
-inline constexpr std::array<Named<Promotion>, 4> kSpellings<Promotion>{{{Promotion::none, "none"},
-                                                                        {Promotion::bytes_64, "64B"},
-                                                                        {Promotion::bytes_128, "128B"},
-                                                                        {Promotion::bytes_256, "256B"}}};
-
-/// How the Tensor Memory Accelerator of sm_90 sees a buffer or workspace. Innermost dimension first.
-struct TensorMap {
-  static constexpr std::size_t kMostDimensions = 5;
-
-  ElementType type = ElementType::f32;
-  std::vector<ExprText> extents;  ///< elements in each dimension
-  std::vector<ExprText> pitches;  ///< elements between neighbours, in each dimension but the innermost
-  std::vector<ExprText> box;      ///< elements that one copy moves, in each dimension
-  ExprText swizzle;               ///< the name of one
-  ExprText promotion;             ///< the name of one
-  ExprText offset;                ///< elements of the buffer before the first; empty: none
-  ExprText when;                  ///< the argument is 128 zero bytes where this is false; empty: never
-};
-
-/// One kernel argument, in the kernel's order: the address of a buffer or workspace, a scalar's value, a
-/// tensor map by value, or the address of a list with the addresses of a buffer or workspace on all GPUs.
-struct Argument {
-  enum class Kind { buffer, scalar, tensor_map, peers };
-  Kind kind = Kind::buffer;
-  std::string name;                     ///< the buffer or workspace, or the scalar's own name
-  ElementType type = ElementType::i32;  ///< scalars only
-  ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
-  std::optional<TensorMap> tensor_map = {};  ///< tensor maps only
-  bool is_rank = false;  ///< scalars only: the value is the number of the GPU that runs the kernel, from 0
-};
-template <>
-inline constexpr std::array<Named<Argument::Kind>, 4> kSpellings<Argument::Kind>{
-    {{Argument::Kind::buffer, "buffer"},
-     {Argument::Kind::scalar, "scalar"},
-     {Argument::Kind::tensor_map, "tensor_map"},
-     {Argument::Kind::peers, "peers"}}};
-
-/// One kernel of a configuration, and how it is launched.
-struct Launch {
-  std::string kernel;                        ///< function name
-  std::vector<ExprText> template_arguments;  ///< C++ instantiation; empty for macro kernels
-  std::array<ExprText, 3> grid;              ///< in thread blocks; missing entries are "1"
-  std::array<ExprText, 3> block;             ///< in threads
-  ExprText dynamic_shared_bytes;             ///< "0" when absent
-  std::vector<Argument> arguments;
-  ExprText programmatic = {};  ///< whether it may begin before the launch before it ends; empty: never
-  ExprText when = {};          ///< it is left out where this is false; empty: nowhere
-  Where where = {};            ///< of the object that holds it
-};
-
-/// What NCCL does with all GPUs together.
-enum class Collective { all_gather, reduce_scatter };
-template <>
-inline constexpr std::array<Named<Collective>, 2> kSpellings<Collective>{
-    {{Collective::all_gather, "all_gather"}, {Collective::reduce_scatter, "reduce_scatter"}}};
-
-enum class StepKind { kernel, copy, barrier, collective };
-template <>
-inline constexpr std::array<Named<StepKind>, 4> kSpellings<StepKind>{{{StepKind::kernel, "kernel"},
-                                                                      {StepKind::copy, "copy"},
-                                                                      {StepKind::barrier, "barrier"},
-                                                                      {StepKind::collective, "collective"}}};
-
-/// What every GPU of an operation over several GPUs does in its turn: a launch, copies from the memory of
-/// other GPUs by copy engines, waiting for all GPUs, or a collective operation.
-struct StepSpec {
-  StepKind kind = StepKind::kernel;
-  std::size_t launch = 0;  ///< kernels only: its position among the launches
-  std::string from = {};   ///< copies and collectives only: a buffer or workspace; of a copy, the peer's
-  std::string to = {};     ///< copies and collectives only: a buffer or workspace; of a copy, this GPU's
-  ExprText elements = {};  ///< copies: of each; collectives: one GPU's part
-
-  // Copies only. Expressions may use `rank`, the variables of `repeat` and, but for its own, `peer`.
-  ExprText peer = {};         ///< number of the GPU that is read from
-  ExprText from_offset = {};  ///< elements before the first that is read; empty: none
-  ExprText to_offset = {};    ///< elements before the first that is written; empty: none
-  std::vector<std::pair<std::string, ExprText>> repeat =
-      {};                   ///< variables that count from 1, outermost first
-  bool beside = false;      ///< the steps that follow do not wait for it; the end of the launch does
-  std::string signal = {};  ///< a zeroed workspace of words, one of which becomes 1 after each copy; or empty
-  ExprText index = {};      ///< which word of `signal`; empty: `peer`
-
-  Collective collective = Collective::all_gather;  ///< collectives only
-  ExprText when = {};                              ///< it is left out where this is false; empty: nowhere
-};
-
-/// Names that belong to the steps of operations over several GPUs.
-inline constexpr const char* kRank = "rank";
-inline constexpr const char* kPeer = "peer";
-
-/// A variable in constant memory that holds what a buffer holds.
-struct ConstantMemory {
-  std::string symbol;  ///< its name in the source, which has no namespace
-  std::string buffer;  ///< of role in
-  Where where;
 };
 
 /// A kernel that an operation brings. The reference kernel computes the outputs in FP64, and takes every
@@ -277,6 +127,8 @@ inline constexpr std::array<Named<LibraryOperation>, 5> kSpellings<LibraryOperat
      {LibraryOperation::all_gather_gemm, "all_gather_gemm"},
      {LibraryOperation::gemm_reduce_scatter, "gemm_reduce_scatter"},
      {LibraryOperation::row_split_gemm, "row_split_gemm"}}};
+/// The names of the libraries' baselines, which no other baseline has.
+inline constexpr std::array kLibraryBaselines{"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu"};
 constexpr bool is_over_gpus(LibraryOperation library) {
   return library != LibraryOperation::gemm && library != LibraryOperation::batched_gemm;
 }
@@ -503,5 +355,104 @@ struct TuneSpec {
   std::string config_json;           ///< the config's text, without comments, kept as provenance
   bool allow_outside_paths = false;  ///< includes may leave the folders of config and templates too
 };
+
+/// A parameter's values: a list, or a text of lists and ranges, "[1, 2] + range(4, 65, 4)", where ranges are
+/// as Python's. Throws UserError when there are none or too many, when two are equal (1 and 1.0 are), when
+/// they are not all booleans, all numbers or all strings, or when a string is longer than kLongestName.
+std::vector<Value> read_values(const JsonNode& node);
+
+/// The keys of every other object in configs, manifests and operations, as those of launches are listed.
+/// Policies list theirs as fields() beside their members.
+namespace keys {
+
+// Operations, in a file of their own or in a manifest.
+inline constexpr std::tuple kWork{
+    need("flops", &Operation::flops, "an expression for the operations of one launch"),
+    need("bytes", &Operation::bytes, "an expression for the bytes one launch must move")};
+inline constexpr std::tuple kAccuracy{
+    need("accumulation", &Operation::accumulation,
+         "an expression for the terms that are added up for one element of an output"),
+    "accumulation_bits", need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
+    may("tolerance", &Operation::tolerance)};
+inline constexpr auto kOperation =
+    std::tuple_cat(std::tuple{"$schema", "name", "summary", "dimensions", "scalars", "types", "options",
+                              "unstated_defaults", "buffers"},
+                   kWork, kAccuracy, std::tuple{"reference", "baselines", "gpus"});
+
+/// A buffer in version 0.1.
+inline constexpr std::tuple kBuffer{"name", "type", "elements", "role"};
+inline constexpr std::tuple kOperationBuffer{
+    need("name", &Buffer::name, "the buffer's name", read_identifier),
+    need("type", &Buffer::type, R"(an element type such as "f32")", read_element_type),
+    "elements",
+    "rows",
+    "columns",
+    "pitch",
+    "transposed",
+    need("role", &Buffer::role, R"("in", "out" or "inout")"),
+    "read_when",
+    "values",
+    "only",
+    "layout"};
+
+/// A kernel that computes a reference or an input.
+inline constexpr std::tuple kOwnKernel{"source", kKernel, kGrid, kBlock, "arguments"};
+inline constexpr auto kValues = std::tuple_cat(std::tuple{"npy"}, kOwnKernel);
+/// A reference in version 0.1.
+inline constexpr std::tuple kReference{"source", "kernel", "grid", "block"};
+inline constexpr std::tuple kPython{
+    "python",
+    need("function", &PythonReference::function, "the name of a function in the file", read_identifier),
+    field("timeout_s", &PythonReference::timeout_s, kTimeout)};
+inline constexpr auto kOperationReference =
+    std::tuple_cat(std::tuple{"template", "parameters", "library"}, kOwnKernel, std::tuple{"npy"}, kPython,
+                   std::tuple{"consensus"});
+
+inline constexpr std::tuple kLibrary{"library"};
+inline constexpr std::tuple kKernelBaseline{"name",   "source",   kKernel,    kTemplateArguments,
+                                            "macros", kGrid,      kBlock,     kArguments,
+                                            kShared,  "launches", "constants"};
+inline constexpr std::tuple kTemplateBaseline{"name", "template", "parameters"};
+
+// Manifests.
+inline constexpr std::tuple kParameter{
+    need("name", &Parameter::name, "the parameter's name", read_identifier),
+    need("values", &Parameter::values, R"--(a list of values, or "range(16, 129, 16)")--", read_values),
+    may("meaning", &Parameter::meaning)};
+inline constexpr std::tuple kDerived{
+    need("name", &Derived::name, "the derived value's name", read_identifier),
+    need("value", &Derived::value, "an expression"), may("meaning", &Derived::meaning)};
+inline constexpr std::tuple kConstraint{
+    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why)};
+inline constexpr std::tuple kTexts{need("summary", &TemplateSpec::summary, "one line on what the kernel is"),
+                                   may("teaches", &TemplateSpec::teaches)};
+inline constexpr std::tuple kCompilation{
+    may("compile_options", &TemplateSpec::compile_options),
+    may("min_compute_capability", &TemplateSpec::min_compute_capability, read_compute_capability),
+    may("max_compute_capability", &TemplateSpec::max_compute_capability, read_compute_capability),
+    field("tolerance_factor", &TemplateSpec::tolerance_factor, {.min = 0, .above = true})};
+inline constexpr auto kTemplate = std::tuple_cat(
+    std::tuple{"$schema", "name"}, kTexts,
+    std::tuple{"operation", "types", "options", "dimensions", "buffers", "scalars"}, kWork,
+    std::tuple{"reference", "source", "include_folders", "macros", "parameters", "derived", "constraints"},
+    kOnlyLaunch, std::tuple{"launches", "constants", "workspace"}, kCompilation);
+
+// Configs.
+inline constexpr std::tuple kStrategy{"name", field("seed", &StrategySpec::seed)};
+inline constexpr std::tuple kPolicies{"strategy",
+                                      field("budget", &TuneSpec::budget),
+                                      field("measure", &TuneSpec::measure),
+                                      field("compile", &TuneSpec::compile),
+                                      field("limits", &TuneSpec::limits),
+                                      "baseline",
+                                      "gpu",
+                                      field("view", &TuneSpec::view)};
+inline constexpr auto kConfig =
+    std::tuple_cat(std::tuple{"$schema", "name", "templates", "configurations", "problems", "scalars"},
+                   kPolicies, std::tuple{"steps"});
+inline constexpr std::tuple kStep{"name", "template", "parameters"};
+inline constexpr std::tuple kNarrowing{"template", "types", "options", "parameters", "constraints", "extend"};
+
+}  // namespace keys
 
 }  // namespace tiletune

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "base/text.h"
+#include "spec/operation.h"
 
 namespace tiletune {
 
@@ -22,35 +21,19 @@ ValueKey key_of(const Value& value) {
   return std::get<bool>(value);
 }
 
-const char* plural(const ValueKey& key) {
-  static constexpr const char* kPlurals[] = {"booleans", "numbers", "strings"};
-  return kPlurals[key.index()];
-}
-
 void check_type(const Value& value, const Value& first, const Where& where) {
-  if (key_of(value).index() == key_of(first).index()) return;
-  throw UserError(fmt::format("found {} among {}", type_name(value), plural(key_of(first))), where,
+  static constexpr const char* kPlurals[] = {"booleans", "numbers", "strings"};
+  const std::size_t kind = key_of(first).index();
+  if (key_of(value).index() == kind) return;
+  throw UserError(fmt::format("found {} among {}", type_name(value), kPlurals[kind]), where,
                   "Make the values of a parameter all booleans, all numbers or all strings.");
-}
-
-/// A configuration's options, macros and template arguments repeat its values.
-void check_length(const Value& value, const Where& where) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr || text->size() <= kLongestName) return;
-  throw UserError(fmt::format("a string of {} characters, expected at most {}", text->size(), kLongestName),
-                  where, "Shorten it.");
 }
 
 std::string listed(const std::vector<Value>& values) {
   constexpr std::size_t kMostShown = 12;
   std::vector<std::string> texts;
-  for (const Value& value : values) {
-    if (texts.size() == kMostShown) {
-      texts.emplace_back("...");
-      break;
-    }
-    texts.push_back(to_text(value));
-  }
+  for (std::size_t i = 0; i < std::min(values.size(), kMostShown); ++i) texts.push_back(to_text(values[i]));
+  if (values.size() > kMostShown) texts.emplace_back("...");
   return join(texts, ", ");
 }
 
@@ -115,7 +98,11 @@ std::vector<Value> read_listed_values(const JsonNode& node) {
   std::map<ValueKey, std::size_t> places;
   for (const JsonNode& element : nodes) {
     const Value value = read_value(element, "a value");
-    check_length(value, element.where);
+    // A configuration's options, macros and template arguments repeat its values.
+    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && text->size() > kLongestName)
+      throw UserError(
+          fmt::format("a string of {} characters, expected at most {}", text->size(), kLongestName),
+          element.where, "Shorten it.");
     if (!values.empty()) check_type(value, values.front(), element.where);
     const auto [first, is_new] = places.try_emplace(key_of(value), values.size());
     if (!is_new) {
@@ -125,15 +112,6 @@ std::vector<Value> read_listed_values(const JsonNode& node) {
     values.push_back(value);
   }
   return values;
-}
-
-template <typename Number>
-std::optional<Number> whole(const std::string& text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -165,8 +143,8 @@ std::optional<Value> parse_value(const std::string& text, const Parameter& param
     if (text == "true" || text == "True") return true;
     return text == "false" || text == "False" ? std::optional<Value>(false) : std::nullopt;
   }
-  if (const auto integer = whole<std::int64_t>(text)) return *integer;
-  const auto number = whole<double>(text);
+  if (const auto integer = parsed_number<std::int64_t>(text)) return *integer;
+  const auto number = parsed_number<double>(text);
   return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
 }
 
@@ -192,6 +170,83 @@ std::uint32_t ValuePositions::find(const std::string& text, const Where& where) 
   if (found != positions_.end()) return found->second;
   throw UserError(fmt::format("{} = {} is not among its values", parameter_.name, text), where,
                   fmt::format("Write one of them: {}.", listed(parameter_.values)));
+}
+
+namespace {
+
+/// "a, f(b, c)" at its commas outside of brackets.
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+void check_type(const DistributionFacts& facts, ElementType type, const Where& where) {
+  if (is_floating(type) && !facts.floats) {
+    throw UserError(fmt::format("{} gives indices, and the buffer is of type {}", facts.written, name(type)),
+                    where, "Use it for buffers of integers.");
+  }
+  if (is_floating(type) || facts.integers) return;
+  throw UserError(
+      fmt::format("{} gives no integers, and the buffer is of type {}", facts.written, name(type)), where,
+      "Write randint(a, b): integers from a to below b.");
+}
+
+}  // namespace
+
+BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
+                                bool allow_outside) {
+  if (node.json.get().is_object()) {
+    ObjectReader reader(node, key_names(keys::kValues));
+    const JsonNode npy = reader.need("npy", R"(the name of an .npy file; a kernel has a "source")");
+    BufferValues values;
+    values.npy = FileName{read_string(npy), folder, allow_outside, npy.where};
+    values.where = node.where;
+    reader.finish();
+    return values;
+  }
+  if (node.json.get().is_number())
+    refuse_kind(node, "the values of an input, such as \"uniform(-1, 1)\"",
+                fmt::format("Write \"constant({})\".", node.json.get().dump()));
+  const std::string text = read_string(node, "the values of an input, such as \"uniform(-1, 1)\"");
+  const std::size_t open = text.find('(');
+  const std::string name(trim(std::string_view(text).substr(0, open)));
+  const auto distribution = from_name<Distribution>(name);
+  if (!distribution) {
+    throw UserError(
+        fmt::format("there are no values '{}'", name), node.where,
+        fmt::format("Write one of {}.{}", join(names_of(kDistributions, &DistributionFacts::written), ", "),
+                    suggestion(name, spellings<Distribution>())));
+  }
+  const DistributionFacts& facts = facts_of(*distribution);
+  check_type(facts, type, node.where);
+  BufferValues values{*distribution, {}, {}, node.where};
+  std::vector<std::string> arguments;
+  if (open != std::string::npos) {
+    const std::string_view rest = trim(std::string_view(text).substr(open));
+    if (rest.back() != ')')
+      throw UserError(fmt::format("'{}' does not end with ')'", text), node.where,
+                      fmt::format("Write {}.", facts.written));
+    const std::string_view inside = trim(rest.substr(1, rest.size() - 2));
+    if (!inside.empty()) arguments = split_arguments(inside);
+  }
+  if (arguments.empty() && !facts.defaults[0].empty())
+    arguments.assign(facts.defaults.begin(), facts.defaults.end());
+  if (arguments.size() != facts.arguments) {
+    throw UserError(
+        fmt::format("'{}' has {} arguments, expected {}", text, arguments.size(), facts.arguments),
+        node.where, fmt::format("Write {}.", facts.written));
+  }
+  for (const std::string& argument : arguments)
+    values.arguments.push_back({std::string(trim(argument)), node.where});
+  return values;
 }
 
 }  // namespace tiletune

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -31,67 +33,67 @@ std::optional<double> real_of(const Cell& cell) {
   return real == nullptr ? std::nullopt : std::optional(*real);
 }
 
+/// `to_cell` takes the member, `from_cell` a cell.
+template <typename T, typename ToCell, typename FromCell>
+Column column_of(const char* name, CellType type, T Trial::*member, const char* meaning, ToCell to_cell,
+                 FromCell from_cell) {
+  return {name, type, meaning, [=](const Trial& trial) -> Cell { return to_cell(trial.*member); },
+          [=](Trial& trial, const Cell& cell) { trial.*member = from_cell(cell); }};
+}
+
 Column text(const char* name, std::string Trial::*member, const char* meaning) {
-  return {name, CellType::text, meaning, [member](const Trial& trial) -> Cell { return trial.*member; },
-          [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+  return column_of(
+      name, CellType::text, member, meaning, [](const std::string& text) { return Cell(text); }, text_of);
 }
 
 /// Empty text is null, so that SQLite's JSON functions can be used on every row.
 Column json(const char* name, std::string Trial::*member, const char* meaning) {
-  return {
-      name, CellType::json, meaning,
-      [member](const Trial& trial) -> Cell { return (trial.*member).empty() ? Cell() : Cell(trial.*member); },
-      [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+  const auto to_cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  return column_of(name, CellType::json, member, meaning, to_cell, text_of);
 }
 
 Column integer(const char* name, std::optional<std::int64_t> Trial::*member, const char* meaning) {
-  return {name, CellType::integer, meaning,
-          [member](const Trial& trial) -> Cell {
-            return (trial.*member).has_value() ? Cell(*(trial.*member)) : Cell();
-          },
-          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell); }};
+  const auto to_cell = [](const auto& value) { return value ? Cell(*value) : Cell(); };
+  return column_of(name, CellType::integer, member, meaning, to_cell, integer_of);
 }
 
 /// Infinities and NaN are null: they are no times, and neither JSON nor SQL can compare them.
 Column real(const char* name, std::optional<double> Trial::*member, const char* meaning) {
-  return {name, CellType::real, meaning,
-          [member](const Trial& trial) -> Cell {
-            const std::optional<double>& value = trial.*member;
-            return value.has_value() && std::isfinite(*value) ? Cell(*value) : Cell();
-          },
-          [member](Trial& trial, const Cell& cell) { trial.*member = real_of(cell); }};
+  const auto to_cell = [](const auto& value) {
+    return value && std::isfinite(*value) ? Cell(*value) : Cell();
+  };
+  return column_of(name, CellType::real, member, meaning, to_cell, real_of);
+}
+
+Column figure(const char* name, std::optional<double> Trial::*member, const char* meaning) {
+  Column column = real(name, member, meaning);
+  column.is_figure = true;
+  return column;
 }
 
 template <typename Enum>
 Column enumeration(const char* name_of_column, Enum Trial::*member, const char* meaning) {
-  return {name_of_column, CellType::text, meaning,
-          [member](const Trial& trial) -> Cell { return std::string(name(trial.*member)); },
-          [=](Trial& trial, const Cell& cell) {
-            const std::optional<Enum> value = from_name<Enum>(text_of(cell));
-            if (!value) {
-              throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
-                              "Read it with the tiletune that wrote it, or a newer one.");
-            }
-            trial.*member = *value;
-          }};
+  const auto to_cell = [](Enum value) { return Cell(std::string(name(value))); };
+  return column_of(name_of_column, CellType::text, member, meaning, to_cell, [=](const Cell& cell) {
+    if (const std::optional<Enum> value = from_name<Enum>(text_of(cell))) return *value;
+    throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
+                    "Read it with the tiletune that wrote it, or a newer one.");
+  });
 }
 
 Column samples(const char* name, std::vector<double> Trial::*member, const char* meaning) {
-  return {name, CellType::blob, meaning,
-          [member](const Trial& trial) -> Cell {
-            return (trial.*member).empty() ? Cell() : Cell(pack_samples(trial.*member));
-          },
-          [member](Trial& trial, const Cell& cell) {
-            const auto* blob = std::get_if<Blob>(&cell);
-            trial.*member = blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
-          }};
+  const auto to_cell = [](const auto& all) { return all.empty() ? Cell() : Cell(pack_samples(all)); };
+  return column_of(name, CellType::blob, member, meaning, to_cell, [](const Cell& cell) {
+    const auto* blob = std::get_if<Blob>(&cell);
+    return blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
+  });
 }
 
 /// 0 means that the row belongs to no recorded sweep.
 Column sweep(const char* name, std::int64_t Trial::*member, const char* meaning) {
-  return {name, CellType::integer, meaning,
-          [member](const Trial& trial) -> Cell { return trial.*member == 0 ? Cell() : Cell(trial.*member); },
-          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell).value_or(0); }};
+  return column_of(
+      name, CellType::integer, member, meaning, [](std::int64_t id) { return id == 0 ? Cell() : Cell(id); },
+      [](const Cell& cell) { return integer_of(cell).value_or(0); });
 }
 
 constexpr auto outcome = enumeration<Outcome>;
@@ -107,11 +109,58 @@ std::vector<Column> make_columns() {
   return columns;
 }
 
+Cell read_figures(const Trial& trial) {
+  nlohmann::ordered_json figures;
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) continue;
+    if (const Cell cell = column.read(trial); const auto* number = std::get_if<double>(&cell))
+      figures[column.name] = *number;
+  }
+  return figures.is_null() ? Cell() : Cell(figures.dump());
+}
+
+/// Text that is no object of numbers holds no figures. Members that this build does not know are let be.
+void write_figures(Trial& trial, const Cell& cell) {
+  const std::string text = text_of(cell);
+  const bool is_flat = text.find_first_of("[{", 1) == text.npos;
+  const auto figures = nlohmann::json::parse(is_flat ? text : "", nullptr, false);
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) continue;
+    const auto found = figures.is_object() ? figures.find(column.name) : figures.end();
+    const bool is_there = found != figures.end() && found->is_number();
+    column.write(trial, is_there ? Cell(found->get<double>()) : Cell());
+  }
+}
+
+std::vector<Column> make_stored_columns() {
+  std::vector<Column> columns;
+  bool has_figures = false;
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure) {
+      columns.push_back(column);
+    } else if (!std::exchange(has_figures, true)) {
+      columns.push_back({"figures", CellType::json, "an object with the figures that the row has, by name",
+                         read_figures, write_figures});
+    }
+  }
+  return columns;
+}
+
 }  // namespace
 
 std::span<const Column> trial_columns() {
   static const std::vector<Column> columns = make_columns();
   return columns;
+}
+
+std::span<const Column> stored_columns() {
+  static const std::vector<Column> columns = make_stored_columns();
+  return columns;
+}
+
+const Column& stored_column(const Column& column) {
+  static const Column& figures = *std::ranges::find(stored_columns(), "figures", &Column::name);
+  return column.is_figure ? figures : column;
 }
 
 std::span<const char* const> comparable_columns() {

@@ -20,17 +20,23 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Blo
 
 enum class CellType { integer, real, text, json, blob };
 
-/// One column of the trial table. This table of columns is the only place where field names are listed: DDL,
-/// inserts, reads, JSON, CSV, --sort-by and --columns follow from it.
+/// One column of a row. The list of columns is the only place where field names are listed: DDL, inserts,
+/// reads, JSON, CSV, --sort-by and --columns follow from it.
 struct Column {
   std::string name;
   CellType type;
   std::string meaning;  ///< one line, with the unit
   std::function<Cell(const Trial&)> read;
   std::function<void(Trial&, const Cell&)> write;
+  bool is_figure = false;  ///< a member of the column `figures` of the table
 };
 
 std::span<const Column> trial_columns();
+/// The columns of the table trial: instead of the figures one column `figures`, a JSON object that has a
+/// member for each figure of the row.
+std::span<const Column> stored_columns();
+/// The column of the table that holds a column of rows: itself, or `figures`.
+const Column& stored_column(const Column& column);
 /// Columns of text that must be equal for the times of two rows to be comparable.
 std::span<const char* const> comparable_columns();
 /// None where there is no column of that name.

@@ -4,23 +4,20 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <vector>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/system.h"
 #include "store/own_files.h"
 #include "store/own_tables.h"
-#include "store/private_copy.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -103,7 +100,7 @@ SQLite::Database open_file(const std::string& name, int flags, int timeout_ms, c
 void apply_settings(SQLite::Database& database) {
   // The index over keys is hit at random: at 10^6 rows it needs about 50 MB to stay in memory (negative:
   // KiB).
-  database.exec("PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;");
+  database.exec("PRAGMA cache_size = -65536");
 }
 
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
@@ -186,25 +183,31 @@ bool has_log_without_index(const fs::path& file) {
   return regular && has_content_beside(file, "-wal") && !has_shared_index(file);
 }
 
-/// Whether the file was written last in WAL mode, as its header says (sqlite.org/fileformat2.html, 1.3).
-bool is_in_wal_mode(const fs::path& file) {
-  constexpr std::size_t kVersions = 18;  // of the format for writing, then for reading
-  std::array<char, kVersions + 2> header{};
+/// 20 bytes, or what the file has.
+std::string begin_of(const fs::path& file) {
+  std::string begin(20, '\0');
   std::ifstream in(file, std::ios::binary);
-  return in.read(header.data(), header.size()) && header[kVersions] == 2;
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  return begin;
 }
 
-std::string immutable_uri(const fs::path& file) {
+/// Whether the file was written last in WAL mode, as its header says (sqlite.org/fileformat2.html, 1.3).
+bool is_in_wal_mode(const fs::path& file) {
+  const std::string begin = begin_of(file);
+  return begin.size() == 20 && begin[18] == 2;  // the version of the format for writing
+}
+
+/// Its first bytes say so (RFC 1952).
+bool is_gzipped(const fs::path& file) { return begin_of(file).starts_with("\x1f\x8b"); }
+
+SQLite::Database open_immutable(const fs::path& absolute, int timeout_ms) {
   std::string uri = "file:";
-  for (const unsigned char c : file.string()) {
+  for (const unsigned char c : absolute.string()) {
     const bool plain = std::isalnum(c) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
     uri += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
   }
-  return uri + "?immutable=1";
-}
-
-SQLite::Database open_immutable(const fs::path& absolute, int timeout_ms) {
-  return open_file(immutable_uri(absolute), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms,
+  return open_file(uri + "?immutable=1", SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms,
                    files_for_reading());
 }
 
@@ -251,54 +254,39 @@ Connection open_private_copy(const fs::path& file, const fs::path& absolute, int
   return {std::move(folder), std::move(database)};
 }
 
-/// Its first bytes say so (RFC 1952).
-bool is_gzipped(const fs::path& file) {
-  std::array<char, 2> begin{};
-  return std::ifstream(file, std::ios::binary).read(begin.data(), begin.size()) && begin[0] == '\x1f' &&
-         begin[1] == '\x8b';
-}
-
-/// How much of a compressed database is unpacked into a folder: few bytes may unpack to a thousand times as
-/// many.
-std::uintmax_t most_unpacked(const fs::path& folder) {
-  constexpr std::uintmax_t kMost = std::uintmax_t{8} << 30;
-  std::error_code error;
-  const fs::space_info space = fs::space(folder, error);
-  return error ? kMost : std::min(kMost, space.available / 2);
-}
-
-void unpack(const fs::path& file, const fs::path& packed, const fs::path& unpacked) {
+/// A database that was compressed is read from an unpacked copy.
+Connection open_unpacked(const fs::path& file, const fs::path& packed) {
+  auto folder = std::make_unique<ScratchFolder>();
+  const fs::path unpacked = folder->path() / "unpacked.db";
   const Where where{file.string(), ""};
-  const std::uintmax_t most = most_unpacked(unpacked.parent_path());
-  const std::unique_ptr<gzFile_s, decltype(&::gzclose)> in(::gzopen(packed.c_str(), "rb"), &::gzclose);
-  std::ofstream out(unpacked, std::ios::binary);
-  std::vector<char> buffer(std::size_t{1} << 18);
-  int read = in ? ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size())) : -1;
-  if (read >= 0 &&
-      !std::string_view(buffer.data(), static_cast<std::size_t>(read)).starts_with(kSqliteMagic)) {
+  // Few bytes may unpack to a thousand times as many.
+  std::uintmax_t most = std::uintmax_t{8} << 30;
+  std::error_code unknown;
+  if (const fs::space_info space = fs::space(folder->path(), unknown); !unknown)
+    most = std::min(most, space.available / 2);
+  ByteStream in(packed);
+  const auto next = [&] {
+    try {
+      return in.next();
+    } catch (const UserError&) {
+      throw UserError("this database is damaged: its gzip stream is", where, "Copy it again.");
+    }
+  };
+  std::string_view piece = next();
+  if (!piece.starts_with(kSqliteMagic)) {
     throw UserError("what is compressed in it is not an SQLite database", where,
                     "'tiletune import FILE --db NEW.db' reads recordings into a database.");
   }
-  for (std::uintmax_t bytes = 0; read > 0 && out && bytes <= most; bytes += static_cast<unsigned>(read)) {
-    out.write(buffer.data(), read);
-    read = ::gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+  std::ofstream out(unpacked, std::ios::binary);
+  for (std::uintmax_t bytes = 0; !piece.empty() && out && bytes <= most; piece = next()) {
+    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    bytes += piece.size();
   }
   out.close();
-  int error = Z_OK;
-  if (in) ::gzerror(in.get(), &error);
-  if (read < 0 || error != Z_OK)
-    throw UserError("this database is damaged: its gzip stream is", where, "Copy it again.");
-  if (read > 0 || !out) {
+  if (!piece.empty() || !out) {
     throw UserError(fmt::format("this database unpacks to more than {} MiB", most >> 20), where,
                     "Free space in TMPDIR, or unpack it with gunzip elsewhere.");
   }
-}
-
-/// A database that was compressed is read from an unpacked copy.
-Connection open_unpacked(const fs::path& file, const fs::path& absolute) {
-  auto folder = std::make_unique<ScratchFolder>();
-  const fs::path unpacked = folder->path() / "unpacked.db";
-  unpack(file, absolute, unpacked);
   SQLite::Database database = open_copy(unpacked);
   return {std::move(folder), std::move(database)};
 }
@@ -349,13 +337,8 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
   if (!read_identity(database).blank()) check_contents(database, file);
   apply_settings(database);
   prepare_for_writing(database, file, busy_timeout);
+  database.exec("PRAGMA foreign_keys = ON");
   return database;
-}
-
-/// What SQLite says of numbers in a header that no version of it writes, without an error code of its own.
-bool is_about_header(std::string_view message) {
-  return message == "unsupported file format" ||
-         message == "attached databases must use the same text encoding as main database";
 }
 
 void check_path(const fs::path& file, Database::Mode mode) {
@@ -424,41 +407,36 @@ void upgrade_copy(SQLite::Database& copy, const fs::path& original) {
   transaction.commit();
 }
 
-bool begins_like_json(const fs::path& file) {
-  std::ifstream in(file);
-  char first = 0;
-  return in >> first && (first == '{' || first == '[');
-}
-
 void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
   const Where where{file.string(), ""};
+  const std::string_view message = error.what();
   switch (error.getErrorCode()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw DatabaseLocked("this database is locked by another program", where,
                            "Wait until it ends, stop it, or name another file with --db FILE.");
-    case SQLITE_NOTADB:
-      throw UserError("not an SQLite database", where,
-                      begins_like_json(file)
-                          ? "It looks like JSON: 'tiletune import FILE --db NEW.db' reads recordings into a "
-                            "database."
-                      : is_gzipped(file) ? "It is compressed: unpack it with gunzip to write to it."
-                                         : kOtherFile);
-    case SQLITE_CORRUPT:
-      throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
+    case SQLITE_NOTADB: {
+      char first = 0;
+      std::ifstream(file) >> first;
+      const char* remedy = kOtherFile;
+      if (first == '{' || first == '[')
+        remedy = "It looks like JSON: 'tiletune import FILE --db NEW.db' reads recordings into a database.";
+      if (is_gzipped(file)) remedy = "It is compressed: unpack it with gunzip to write to it.";
+      throw UserError("not an SQLite database", where, remedy);
+    }
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-      throw UserError(fmt::format("this database cannot be opened: {}", error.what()), where, kPermissions);
+      throw UserError(fmt::format("this database cannot be opened: {}", message), where, kPermissions);
     case SQLITE_FULL:
     case SQLITE_IOERR:
-      throw UserError(fmt::format("this database cannot be read or written: {}", error.what()), where,
+      throw UserError(fmt::format("this database cannot be read or written: {}", message), where,
                       "Free space on the disk and check it, or name another file with --db FILE.");
-    case SQLITE_CONSTRAINT:
+    case SQLITE_CORRUPT:
+    case SQLITE_CONSTRAINT:  // It and the next two: values that no column of ours may hold.
     case SQLITE_MISMATCH:
     case SQLITE_TOOBIG:
-      // Values that no column of ours may hold.
-      throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
+      throw UserError(fmt::format("this database is damaged: {}", message), where, kRestore);
     case SQLITE_AUTH:
       throw UserError(
           "a file beside this database (-journal, -wal or -shm) names other files, is not a regular file, or "
@@ -466,12 +444,12 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
           where, "Ask whoever made it for a whole database, or name another file with --db FILE.");
     case SQLITE_INTERRUPT:
       throw UserError("this database is damaged: reading it does not come to an end", where, kRestore);
-    case SQLITE_ERROR:
-      if (is_about_header(error.what()))
-        throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
-      [[fallthrough]];
     default:
-      throw std::runtime_error(fmt::format("{}: {}", file.string(), error.what()));
+      // What it says of numbers in a header that no version of it writes has no code of its own.
+      if (message == "unsupported file format" ||
+          message == "attached databases must use the same text encoding as main database")
+        throw UserError(fmt::format("this database is damaged: {}", message), where, kRestore);
+      throw std::runtime_error(fmt::format("{}: {}", file.string(), message));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "store/columns.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
+#include "store/filter.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -29,7 +30,7 @@ void write_cell(Trial& trial, const Column& column, const SQLite::Column& cell,
 /// All columns, from the statement's column `index` on.
 Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file, int index = 0) {
   Trial trial;
-  for (const Column& column : trial_columns()) write_cell(trial, column, statement.getColumn(index++), file);
+  for (const Column& column : stored_columns()) write_cell(trial, column, statement.getColumn(index++), file);
   return trial;
 }
 
@@ -61,7 +62,70 @@ void step_to_row(SQLite::Statement& statement, std::int64_t id) {
     throw SQLite::Exception(fmt::format("there is no row {}", id), SQLITE_CORRUPT);
 }
 
+std::optional<Trial> first_of(std::vector<Trial> rows) {
+  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+}
+
+/// "SELECT what FROM trial condition rest"
+std::string select_sql(const std::string& what, const std::string& condition, const char* rest = "") {
+  return fmt::format("SELECT {} FROM trial{}{}", what, condition, rest);
+}
+
 }  // namespace
+
+Database::Impl::Impl(const std::filesystem::path& path, Connection opened)
+    : file(path), folder(std::move(opened.folder)), connection(std::move(opened.database)), watch(path) {}
+
+InUse Database::Impl::prepared(const std::string& sql) {
+  auto found = statements.find(sql);
+  limit.begin();
+  if (found == statements.end()) found = statements.try_emplace(sql, connection, sql).first;
+  return InUse(found->second);
+}
+
+void Database::Impl::upsert(const Trial& trial) {
+  static const std::string sql = upsert_sql();
+  const InUse statement = prepared(sql);
+  int index = 0;
+  for (const Column& column : stored_columns()) bind_cell(*statement, ++index, column.read(trial));
+  statement->exec();
+  const InUse membership = prepared(
+      "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE \"key\" = ? AND "
+      "seen_in_sweep IS NOT "
+      "NULL");
+  membership->bind(1, trial.key);
+  membership->exec();
+}
+
+std::vector<std::string> Database::Impl::distinct(const char* column) {
+  const InUse statement = prepared(fmt::format("SELECT DISTINCT {} FROM trial", column));
+  std::vector<std::string> values;
+  while (statement->executeStep()) values.push_back(statement->getColumn(0).getString());
+  return values;
+}
+
+std::string Database::Impl::sources_before() {
+  if (!is_at_one_state) return earlier_sources(connection);
+  if (!earlier) earlier = earlier_sources(connection);
+  return *earlier;
+}
+
+SQLite::Statement Database::Impl::select(const std::string& what, const TrialFilter& filter, const char* rest,
+                                         const char* hint) {
+  const std::vector<std::string> gpus =
+      filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(distinct("gpu"), filter.gpus);
+  const Condition condition =
+      condition_of(filter, gpus, filter.source_age == SourceAge::any ? "" : sources_before());
+  limit.begin();
+  SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
+  int index = 0;
+  for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
+  return statement;
+}
+
+SQLite::Statement Database::Impl::select_in_order(const std::string& what, const TrialFilter& filter) {
+  return select(what, filter, " ORDER BY id", " NOT INDEXED");
+}
 
 Database::Database(const std::filesystem::path& file, Mode mode, std::chrono::milliseconds busy_timeout)
     : impl_(std::make_unique<Impl>(file, open_connection(file, mode, busy_timeout))) {
@@ -189,32 +253,26 @@ std::vector<Trial> Database::Impl::rows(const std::string& sql, const std::vecto
 }
 
 std::optional<Trial> Database::find(const std::string& key) const {
-  static const std::string sql = select_sql(column_list().c_str(), " WHERE \"key\" = ?", "");
-  std::vector<Trial> rows = impl_->rows(sql, {key});
-  if (rows.empty()) return std::nullopt;
-  return std::move(rows.front());
+  static const std::string sql = select_sql(column_list(), " WHERE \"key\" = ?");
+  return first_of(impl_->rows(sql, {key}));
 }
 
 std::vector<Trial> Database::find_source(const std::string& source_key) const {
-  static const std::string sql =
-      select_sql(column_list().c_str(), " WHERE source_key = ? AND source_key <> ''",
-                 " GROUP BY kernel_hash, included_files");
+  static const std::string sql = select_sql(column_list(), " WHERE source_key = ? AND source_key <> ''",
+                                            " GROUP BY kernel_hash, included_files");
   return impl_->rows(sql, {source_key});
 }
 
 std::optional<Trial> Database::find_measurement(const std::string& measurement) const {
-  static const std::string sql =
-      select_sql(column_list().c_str(),
-                 " WHERE measurement = ? AND measurement <> '' AND shares = '' AND kind = 'kernel'",
-                 " ORDER BY id LIMIT 1");
-  std::vector<Trial> rows = impl_->rows(sql, {measurement});
-  if (rows.empty()) return std::nullopt;
-  return std::move(rows.front());
+  static const std::string sql = select_sql(
+      column_list(), " WHERE measurement = ? AND measurement <> '' AND shares = '' AND kind = 'kernel'",
+      " ORDER BY id LIMIT 1");
+  return first_of(impl_->rows(sql, {measurement}));
 }
 
 std::vector<Trial> Database::sharers_of(const Trial& row) const {
   static const std::string sql = select_sql(
-      column_list().c_str(), " WHERE measurement = ? AND measurement <> '' AND shares = ?", " ORDER BY id");
+      column_list(), " WHERE measurement = ? AND measurement <> '' AND shares = ?", " ORDER BY id");
   return impl_->rows(sql, {row.measurement, row.key});
 }
 
@@ -229,7 +287,7 @@ std::vector<Trial> Database::trials(const TrialFilter& filter) const {
 
 void Database::for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
-    SQLite::Statement statement = impl_->select_in_order(column_list().c_str(), filter);
+    SQLite::Statement statement = impl_->select_in_order(column_list(), filter);
     while (statement.executeStep()) {
       if (!visit(read_trial(statement, file()))) return;
     }
@@ -241,11 +299,11 @@ void Database::for_each(const TrialFilter& filter, std::span<const char* const> 
   std::vector<const Column*> wanted;
   std::string list = "id";
   for (const char* name : columns) {
-    wanted.push_back(&column_by_name(name));
-    list += fmt::format(", \"{}\"", name);
+    wanted.push_back(&stored_column(column_by_name(name)));
+    list += fmt::format(", \"{}\"", wanted.back()->name);
   }
   translating_errors(file(), [&] {
-    SQLite::Statement statement = impl_->select_in_order(list.c_str(), filter);
+    SQLite::Statement statement = impl_->select_in_order(list, filter);
     Trial trial;
     while (statement.executeStep()) {
       int index = 0;
@@ -258,7 +316,7 @@ void Database::for_each(const TrialFilter& filter, std::span<const char* const> 
 void Database::for_each_with_sweeps(const TrialFilter& filter,
                                     const std::function<void(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
-    SQLite::Statement rows = impl_->select_in_order(("id, " + column_list()).c_str(), filter);
+    SQLite::Statement rows = impl_->select_in_order("id, " + column_list(), filter);
     // Sorted once, because the table is ordered by sweep and has no index of rows.
     SQLite::Statement members(impl_->connection,
                               "SELECT trial_id, sweep_id FROM sweep_trial ORDER BY trial_id, sweep_id");
@@ -283,7 +341,7 @@ void Database::for_each_with_sweeps(const TrialFilter& filter,
 }
 
 Trial Database::row(std::int64_t id) const {
-  static const std::string sql = select_sql(column_list().c_str(), " WHERE id = ?", "");
+  static const std::string sql = select_sql(column_list(), " WHERE id = ?");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
     step_to_row(*statement, id);
@@ -292,11 +350,15 @@ Trial Database::row(std::int64_t id) const {
 }
 
 Cell Database::cell(std::int64_t id, const Column& column) const {
-  const std::string sql = select_sql(fmt::format("\"{}\"", column.name).c_str(), " WHERE id = ?", "");
+  const Column& stored = stored_column(column);
+  const std::string sql = select_sql(fmt::format("\"{}\"", stored.name), " WHERE id = ?");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
     step_to_row(*statement, id);
-    return read_cell(statement->getColumn(0));
+    if (!column.is_figure) return read_cell(statement->getColumn(0));
+    Trial trial;
+    stored.write(trial, read_cell(statement->getColumn(0)));
+    return column.read(trial);
   });
 }
 

@@ -164,6 +164,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 14;
+inline constexpr int kSchemaVersion = 15;
 
 }  // namespace tiletune

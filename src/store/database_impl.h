@@ -12,8 +12,7 @@
 
 #include "store/connection.h"
 #include "store/database.h"
-#include "store/file_watch.h"
-#include "store/step_limit.h"
+#include "store/integrity.h"
 
 namespace tiletune {
 
@@ -46,11 +45,11 @@ struct Database::Impl {
   /// earlier_sources() of the database as it is.
   std::string sources_before();
   /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
-  SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
+  SQLite::Statement select(const std::string& what, const TrialFilter& filter, const char* rest,
                            const char* hint = "");
   /// Selects in order of insertion. An index would bring the rows in another order, and SQLite, which keeps
   /// no statistics of the table, would rather sort millions of them on disk than do without one.
-  SQLite::Statement select_in_order(const char* what, const TrialFilter& filter);
+  SQLite::Statement select_in_order(const std::string& what, const TrialFilter& filter);
 
   /// How a connection waits for others, however long it takes.
   struct Patience {
@@ -88,8 +87,5 @@ struct Database::Impl {
   bool is_at_one_state = false;        ///< a OneState lives
   std::optional<std::string> earlier;  ///< earlier_sources() of that state, once it was asked for
 };
-
-/// "SELECT what FROM trial condition rest"
-std::string select_sql(const char* what, const std::string& condition, const char* rest);
 
 }  // namespace tiletune

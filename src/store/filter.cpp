@@ -1,5 +1,7 @@
 #include "store/filter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -10,71 +12,42 @@
 #include <utility>
 #include <vector>
 
+#include "base/spelling.h"
 #include "base/text.h"
+#include "store/schema.h"
 
 namespace tiletune {
 
 namespace {
 
-constexpr const char* kOrBaseline = " OR kind = 'baseline'";
-
 class Builder {
  public:
-  void one_of(const char* column, const std::vector<std::string>& values, const char* alternative = "") {
-    const std::vector<std::string> marks(values.size(), "?");
-    add(std::string("(\"") + column + "\" IN (" + join(marks, ", ") + ")" + alternative + ")");
-    for (const std::string& value : values) condition_.values.emplace_back(value);
+  void add(const std::string& term, const std::vector<Cell>& values = {}) {
+    condition.sql += (condition.sql.empty() ? " WHERE " : " AND ") + term;
+    condition.values.insert(condition.values.end(), values.begin(), values.end());
   }
 
-  template <typename Enum>
-  void one_of(const char* column, const std::vector<Enum>& values) {
-    std::vector<std::string> names;
-    names.reserve(values.size());
-    for (const Enum value : values) names.emplace_back(name(value));
-    one_of(column, names);
-  }
-
-  void one_of_problems(const std::vector<std::string>& problems, const std::vector<StatedProblem>& stated) {
-    std::vector<std::string> terms(problems.size(), "problem = ?");
-    for (const std::string& problem : problems) condition_.values.emplace_back(problem);
-    for (const StatedProblem& one : stated) {
-      terms.emplace_back("(problem = ? AND ifnull(options, '') = ? AND ifnull(element_types, '') = ?)");
-      for (const std::string& value : {one.problem, one.options, one.element_types})
-        condition_.values.emplace_back(value);
+  template <typename T>
+  void one_of(const char* column, const std::vector<T>& values, const char* alternative = "") {
+    std::vector<Cell> cells;
+    for (const T& value : values) {
+      if constexpr (Spelled<T>)
+        cells.emplace_back(std::string(name(value)));
+      else
+        cells.emplace_back(value);
     }
-    if (!terms.empty()) add("(" + join(terms, " OR ") + ")");
+    add(fmt::format("(\"{}\" IN ({}){})", column, marks(values.size()), alternative), cells);
   }
 
-  void equals(const char* column, Cell value) {
-    add(std::string("\"") + column + "\" = ?");
-    condition_.values.push_back(std::move(value));
-  }
-
-  void made_or_reused_by(std::int64_t sweep_id) {
-    add("id IN (SELECT trial_id FROM sweep_trial WHERE sweep_id = ?)");
-    condition_.values.emplace_back(sweep_id);
-  }
-
-  /// Rows of these sources (earlier_sources()), or all others.
-  void of_sources(const std::string& sources, bool are_wanted) {
-    if (sources.empty()) return add(are_wanted ? "false" : "true");
-    add(std::string(are_wanted ? "" : "NOT ") +
-        "((\"template\", source_hash) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
-        "FROM json_each(?, '$.texts')) OR (\"template\", source_hash, ifnull(included_files, '')) IN (SELECT "
-        "json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
-        "FROM json_each(?, '$.files')))");
-    condition_.values.emplace_back(sources);
-    condition_.values.emplace_back(sources);
-  }
-
-  Condition take() { return std::move(condition_); }
-
- private:
-  void add(const std::string& term) {
-    condition_.sql += (condition_.sql.empty() ? " WHERE " : " AND ") + term;
-  }
-  Condition condition_;
+  Condition condition;
 };
+
+/// Whether a row is of these sources (earlier_sources()).
+constexpr const char* kOfSources =
+    "((\"template\", source_hash) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
+    "FROM json_each(?, '$.texts')) OR (\"template\", source_hash, ifnull(included_files, '')) IN (SELECT "
+    "json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
+    "FROM json_each(?, '$.files')))";
 
 }  // namespace
 
@@ -84,16 +57,27 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
   // Baselines belong to every template's comparison.
   if (!filter.templates.empty())
-    builder.one_of("template", filter.templates, filter.baselines ? kOrBaseline : "");
-  builder.one_of_problems(filter.problems, filter.stated_problems);
+    builder.one_of("template", filter.templates, filter.baselines ? " OR kind = 'baseline'" : "");
+  std::vector<std::string> problems(filter.problems.size(), "problem = ?");
+  std::vector<Cell> values(filter.problems.begin(), filter.problems.end());
+  for (const StatedProblem& one : filter.stated_problems) {
+    problems.emplace_back("(problem = ? AND ifnull(options, '') = ? AND ifnull(element_types, '') = ?)");
+    values.insert(values.end(), {one.problem, one.options, one.element_types});
+  }
+  if (!problems.empty()) builder.add("(" + join(problems, " OR ") + ")", values);
   if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
   if (!filter.sources.empty()) builder.one_of("source", filter.sources);
   if (!filter.kinds.empty()) builder.one_of("kind", filter.kinds);
-  if (filter.sweep_id) builder.made_or_reused_by(*filter.sweep_id);
-  if (!filter.baselines) builder.equals("kind", std::string("kernel"));
-  if (filter.source_age != SourceAge::any)
-    builder.of_sources(earlier, filter.source_age == SourceAge::earlier);
-  return builder.take();
+  if (filter.sweep_id)
+    builder.add("id IN (SELECT trial_id FROM sweep_trial WHERE sweep_id = ?)", {*filter.sweep_id});
+  if (!filter.baselines) builder.add("kind = 'kernel'");
+  const bool are_wanted = filter.source_age == SourceAge::earlier;
+  if (filter.source_age != SourceAge::any && earlier.empty()) {
+    builder.add(are_wanted ? "false" : "true");
+  } else if (filter.source_age != SourceAge::any) {
+    builder.add(std::string(are_wanted ? "" : "NOT ") + kOfSources, {earlier, earlier});
+  }
+  return std::move(builder.condition);
 }
 
 std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
@@ -134,24 +118,17 @@ struct NewestSource {
   }
 };
 
-std::map<std::int64_t, std::string> beginnings_of_sweeps(SQLite::Database& database) {
-  std::map<std::int64_t, std::string> beginnings;
-  SQLite::Statement sweeps(database, "SELECT id, started_at FROM sweep");
-  while (sweeps.executeStep())
-    beginnings.emplace(sweeps.getColumn(0).getInt64(), sweeps.getColumn(1).getString());
-  return beginnings;
-}
-
 /// The sources of all rows, each with the last time of a row of it. Rows that follow each other mostly share
 /// one.
 std::map<RowSource, std::string> sources_of_rows(SQLite::Database& database) {
-  const std::map<std::int64_t, std::string> beginnings = beginnings_of_sweeps(database);
   std::map<RowSource, std::string> sources;
   auto last = sources.end();
   SQLite::Statement rows(
       database,
-      "SELECT \"template\", source_hash, ifnull(included_files, ''), "
-      "ifnull(seen_in_sweep, 0), recorded_at FROM trial NOT INDEXED WHERE source_hash <> ''");
+      "SELECT \"template\", source_hash, ifnull(included_files, ''), ifnull(seen_in_sweep, 0), "
+      "trial.recorded_at, ifnull(started_at, '') FROM trial NOT INDEXED LEFT JOIN sweep ON sweep.id = "
+      "seen_in_sweep "
+      "WHERE source_hash <> ''");
   while (rows.executeStep()) {
     const auto text = [&](int column) { return std::string_view(rows.getColumn(column).getText()); };
     const std::int64_t sweep = rows.getColumn(3).getInt64();
@@ -159,11 +136,8 @@ std::map<RowSource, std::string> sources_of_rows(SQLite::Database& database) {
                          last->first.template_name == text(0) && last->first.hash == text(1) &&
                          last->first.files == text(2);
     if (!is_last) {
-      const auto began = beginnings.find(sweep);
-      RowSource source{std::string(text(0)),
-                       std::string(text(1)),
-                       std::string(text(2)),
-                       {began == beginnings.end() ? "" : began->second, sweep}};
+      RowSource source{
+          std::string(text(0)), std::string(text(1)), std::string(text(2)), {std::string(text(5)), sweep}};
       last = sources.try_emplace(std::move(source)).first;
     }
     if (last->second < text(4)) last->second = text(4);

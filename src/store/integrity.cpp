@@ -1,10 +1,16 @@
 #include "store/integrity.h"
 
-#include <sqlite3.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/scratch_folder.h"
+#include "store/connection.h"
+#include "store/own_files.h"
 #include "store/own_tables.h"
 
 namespace tiletune {
@@ -17,17 +23,6 @@ void expect_none(SQLite::Database& database, const std::string& check) {
   if (!statement.executeStep()) return;
   const std::string found = statement.getColumn(0).getString();
   if (found != "ok") throw SQLite::Exception(found, SQLITE_CORRUPT);
-}
-
-/// As SQLite understands the schema, whatever its rows call them.
-std::vector<std::string> foreign_tables_of(SQLite::Database& database) {
-  std::vector<std::string> tables;
-  SQLite::Statement statement(database, "PRAGMA main.table_list");
-  while (statement.executeStep()) {
-    std::string name = statement.getColumn(1).getString();
-    if (!own_tables().contains(name) && name != "sqlite_schema") tables.push_back(std::move(name));
-  }
-  return tables;
 }
 
 /// A database without what is not tiletune's, as long as this lives: of a database with views or virtual
@@ -59,7 +54,14 @@ class OwnTablesAlone {
         "PRAGMA writable_schema = ON; DELETE FROM main.sqlite_schema WHERE rootpage = 0; "
         "PRAGMA writable_schema = RESET");
     set_defensive(true);
-    for (const std::string& table : foreign_tables_of(database_)) drop(table);
+    // As SQLite understands the schema, whatever its rows call them.
+    std::vector<std::string> others;
+    {
+      SQLite::Statement tables(database_, "PRAGMA main.table_list");
+      while (tables.executeStep()) others.push_back(tables.getColumn(1).getString());
+    }
+    for (const std::string& table : others)
+      if (!own_tables().contains(table) && table != "sqlite_schema") drop(table);
   }
 
  private:
@@ -105,6 +107,93 @@ void check_integrity(SQLite::Database& database) {
               "SELECT 'row ' || id || ' does not belong to its sweep ' || seen_in_sweep FROM main.trial NOT "
               "INDEXED WHERE seen_in_sweep IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.sweep_trial WHERE "
               "sweep_id = seen_in_sweep AND trial_id = trial.id) LIMIT 1");
+}
+
+namespace {
+
+enum class State { sound, unsound, unknown };
+
+/// Looks at a copy of what is in the file, because this process holds the pages in memory.
+State state_of(const std::filesystem::path& file) {
+  constexpr std::chrono::seconds kPatience{1};
+  try {
+    const ScratchFolder folder(std::filesystem::absolute(file).parent_path());
+    const std::filesystem::path copy = folder.path() / "copy.db";
+    SQLite::Database present = open_to_look(file, kPatience);
+    copy_pages(present, copy, never_stop);
+    SQLite::Database database = open_copy(copy);
+    check_integrity(database);
+    return State::sound;
+  } catch (const SQLite::Exception& error) {
+    // What else fails is not the file: it is locked, or the disk is full, or memory is short.
+    const int code = error.getErrorCode();
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? State::unsound : State::unknown;
+  } catch (const UserError&) {
+    return State::unknown;  // no folder for the copy
+  }
+}
+
+}  // namespace
+
+FileWatch::FileWatch(std::filesystem::path file) : file_(std::move(file)) {
+  struct stat now {};
+  if (::stat(file_.c_str(), &now) != 0) return;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+  bytes_ = now.st_size;
+}
+
+void FileWatch::check() {
+  struct stat now {};
+  const bool there = ::stat(file_.c_str(), &now) == 0;
+  if (!there || now.st_dev != device_ || now.st_ino != inode_) {
+    throw UserError(
+        there ? "another file has taken this database's place" : "this database was removed while in use",
+        Where{file_.string(), ""},
+        "Rows that are not in the file of this name are lost; run the same command again to write them "
+        "again.");
+  }
+  // VACUUM makes files shorter, too.
+  const State state = now.st_size < bytes_ ? state_of(file_) : State::sound;
+  if (state == State::unsound) {
+    throw UserError("this database was cut off or overwritten while in use", Where{file_.string(), ""},
+                    kRestore);
+  }
+  // What could not be looked at is looked at again next time.
+  if (state != State::unknown) bytes_ = now.st_size;
+}
+
+namespace {
+
+constexpr int kStepsPerQuestion = 1000000;
+
+std::uint64_t bytes_of(const std::filesystem::path& file) {
+  std::error_code absent;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, absent);
+  return absent ? 0 : bytes;
+}
+
+}  // namespace
+
+void StepLimit::watch(sqlite3* connection) {
+  connection_ = connection;
+  file_ = ::sqlite3_db_filename(connection, "main");
+  resume();
+}
+
+void StepLimit::resume() {
+  if (connection_ == nullptr) return;
+  const auto ask = [](void* data) { return static_cast<StepLimit*>(data)->is_exceeded() ? 1 : 0; };
+  ::sqlite3_progress_handler(connection_, kStepsPerQuestion, ask, this);
+}
+
+bool StepLimit::is_exceeded() {
+  // A row takes at least a byte for each column, and a statement about three steps.
+  constexpr std::uint64_t kStepsPerByte = 16;
+  constexpr std::uint64_t kLeast = std::uint64_t{10} * kStepsPerQuestion;
+  steps_ += kStepsPerQuestion;
+  // Others may write to it meanwhile.
+  return steps_ > kLeast + kStepsPerByte * (bytes_of(file_) + bytes_of(file_.string() + "-wal"));
 }
 
 }  // namespace tiletune

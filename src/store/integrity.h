@@ -1,6 +1,11 @@
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
 
 namespace tiletune {
 
@@ -10,5 +15,41 @@ namespace tiletune {
 /// tiletune's (check_tables); of others only the pages are looked at. Needs a connection that can write, with
 /// foreign keys off; changes nothing.
 void check_integrity(SQLite::Database& database);
+
+/// Notices what SQLite does not: that another program has removed, replaced or cut off the file of an open
+/// database, so that further rows would be written to a file that has no name, or into a damaged one.
+class FileWatch {
+ public:
+  /// The file must be there.
+  explicit FileWatch(std::filesystem::path file);
+  /// Throws UserError when the file is no longer the same, or has become shorter and does not hold a sound
+  /// database any more. Costs one stat().
+  void check();
+
+ private:
+  std::filesystem::path file_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  off_t bytes_ = 0;
+};
+
+/// Ends statements (SQLITE_INTERRUPT) that take more steps than reading the whole file could: pages that
+/// refer to each other give a small file rows without end, which only checking all of it would find.
+class StepLimit {
+ public:
+  /// Watches the statements of a connection, as its progress handler. This object must outlive it.
+  void watch(sqlite3* connection);
+  /// After another progress handler has taken its place: watches again what it watched, if anything.
+  void resume();
+  /// A statement begins.
+  void begin() { steps_ = 0; }
+
+ private:
+  bool is_exceeded();
+
+  sqlite3* connection_ = nullptr;
+  std::filesystem::path file_;
+  std::uint64_t steps_ = 0;
+};
 
 }  // namespace tiletune

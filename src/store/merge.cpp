@@ -12,8 +12,8 @@
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/integrity.h"
+#include "store/own_files.h"
 #include "store/own_tables.h"
-#include "store/private_copy.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> kSourceColumns{"source_key", "source_h
 /// the source.
 std::string trial_columns_sql(const std::string& prefix, const std::string& source) {
   std::vector<std::string> columns;
-  for (const Column& column : trial_columns()) {
+  for (const Column& column : stored_columns()) {
     const bool sweep = column.name == "sweep_id" || column.name == "seen_in_sweep";
     const bool of_source = std::ranges::find(kSourceColumns, column.name) != kSourceColumns.end();
     const std::string cell = fmt::format("{}\"{}\"", of_source ? source : prefix, column.name);
@@ -62,12 +62,6 @@ std::int64_t count_of(SQLite::Database& database, const char* rows) {
   return database.execAndGet(fmt::format("SELECT count(*) FROM {}", rows)).getInt64();
 }
 
-std::string calibration_names_sql() {
-  std::vector<std::string> names;
-  for (const CalibrationColumn& column : calibration_columns()) names.emplace_back(column.name);
-  return join(names, ", ");
-}
-
 /// The sweeps that are not there yet, in their order, and the number that each has here.
 std::int64_t merge_sweeps(SQLite::Database& database) {
   const std::string same = same_sweep_sql("mine", "other");
@@ -75,22 +69,12 @@ std::int64_t merge_sweeps(SQLite::Database& database) {
   const int added = database.exec(fmt::format(
       "INSERT INTO main.sweep ({0}) SELECT {0} FROM source.sweep AS other WHERE NOT EXISTS (SELECT 1 "
       "FROM main.sweep AS mine WHERE {1}) ORDER BY id",
-      sweep_column_list(), same));
+      names_of(sweep_columns()), same));
   database.exec(fmt::format(
       "INSERT INTO temp.sweep_number SELECT other.id, max(mine.id) FROM source.sweep AS other JOIN "
       "main.sweep AS mine ON {} GROUP BY other.id",
       same));
   return added;
-}
-
-/// OR ROLLBACK, because a statement that might only have to be undone itself keeps a copy of every page it
-/// changes.
-std::int64_t add_new_trials(SQLite::Database& database) {
-  // "WHERE true" keeps SQLite from taking ON CONFLICT for a join's condition.
-  return database.exec(fmt::format(
-      "INSERT OR ROLLBACK INTO main.trial ({}) SELECT {} FROM source.trial AS other WHERE true ORDER BY "
-      "other.id ON CONFLICT(\"key\") DO NOTHING",
-      column_list(), trial_columns_sql("other.", "other.")));
 }
 
 /// Rows of one key may have been reused by sweeps of edited sources: the source of the later sweep counts.
@@ -104,20 +88,22 @@ void take_later_sources(SQLite::Database& database) {
                   fmt::join(kSourceColumns, ", "), fmt::join(kSourceColumns, ", other.")));
 }
 
-std::int64_t replace_lesser_trials(SQLite::Database& database) {
-  return database.exec(fmt::format(
-      "UPDATE main.trial SET ({}) = ({}) FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND "
-      "{} > {}",
-      column_list(), trial_columns_sql("other.", "trial."), weight_sql("other"), weight_sql("trial")));
-}
-
 void merge_trials(SQLite::Database& database, MergeSummary& summary) {
   const std::int64_t last = database.execAndGet("SELECT coalesce(max(id), 0) FROM main.trial").getInt64();
   summary.rows = count_of(database, "source.trial");
-  summary.new_rows = add_new_trials(database);
+  // OR ROLLBACK, because a statement that might only have to be undone itself keeps a copy of every page it
+  // changes. "WHERE true" keeps SQLite from taking ON CONFLICT for a join's condition.
+  summary.new_rows = database.exec(fmt::format(
+      "INSERT OR ROLLBACK INTO main.trial ({}) SELECT {} FROM source.trial AS other WHERE true ORDER BY "
+      "other.id ON CONFLICT(\"key\") DO NOTHING",
+      column_list(), trial_columns_sql("other.", "other.")));
   if (summary.new_rows < summary.rows) {
     take_later_sources(database);
-    summary.replaced = replace_lesser_trials(database);
+    summary.replaced = database.exec(fmt::format(
+        "UPDATE main.trial SET ({}) = ({}) FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" "
+        "AND "
+        "{} > {}",
+        column_list(), trial_columns_sql("other.", "trial."), weight_sql("other"), weight_sql("trial")));
   }
   SQLite::Statement members(database,
                             "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT "
@@ -143,39 +129,17 @@ UPDATE main.trial SET seen_in_sweep = latest.sweep_id FROM (
 WHERE place = 1 AND trial.id = trial_id AND seen_in_sweep IS NOT latest.sweep_id)");
 }
 
-std::int64_t merge_calibrations(SQLite::Database& database) {
-  return database.exec(fmt::format(
-      "INSERT OR REPLACE INTO main.calibration ({0}) SELECT {0} FROM source.calibration AS other "
-      "WHERE NOT EXISTS (SELECT 1 FROM main.calibration AS mine WHERE mine.gpu_uuid = other.gpu_uuid "
-      "AND mine.driver_version = other.driver_version AND mine.recorded_at >= other.recorded_at)",
-      calibration_names_sql()));
-}
-
-/// Statements of the connection end with SQLITE_INTERRUPT as `stop` has it.
-class Watched {
- public:
-  /// `before` watches the connection again afterwards.
-  Watched(SQLite::Database& database, const Stop& stop, StepLimit* before)
-      : database_(database), before_(before) {
-    constexpr int kInstructions = 100000;
-    const auto ask = [](void* data) { return (*static_cast<const Stop*>(data))() ? 1 : 0; };
-    ::sqlite3_progress_handler(database_.getHandle(), kInstructions, ask, const_cast<Stop*>(&stop));
-  }
-  ~Watched() {
-    ::sqlite3_progress_handler(database_.getHandle(), 0, nullptr, nullptr);
-    if (before_ != nullptr) before_->resume();
-  }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-
- private:
-  SQLite::Database& database_;
-  StepLimit* before_;
-};
-
+/// Statements of the connection end as `stop` has it; `before` watches the connection again afterwards.
 template <typename Action>
-auto stopping(const Stop& stop, SQLite::Database& database, StepLimit* limit, Action&& action) {
-  const Watched watched(database, stop, limit);
+auto stopping(const Stop& stop, SQLite::Database& database, StepLimit* before, Action&& action) {
+  constexpr int kInstructions = 100000;
+  const auto ask = [](void* data) { return (*static_cast<const Stop*>(data))() ? 1 : 0; };
+  ::sqlite3_progress_handler(database.getHandle(), kInstructions, ask, const_cast<Stop*>(&stop));
+  const auto end = [&](sqlite3* connection) {
+    ::sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+    if (before != nullptr) before->resume();
+  };
+  const std::unique_ptr<sqlite3, decltype(end)> watched(database.getHandle(), end);
   try {
     return action();
   } catch (const SQLite::Exception& error) {
@@ -233,7 +197,11 @@ MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::
     summary.sweeps = merge_sweeps(database);
     merge_trials(database, summary);
     merge_memberships(database);
-    summary.calibrations = merge_calibrations(database);
+    summary.calibrations = database.exec(fmt::format(
+        "INSERT OR REPLACE INTO main.calibration ({0}) SELECT {0} FROM source.calibration AS other "
+        "WHERE NOT EXISTS (SELECT 1 FROM main.calibration AS mine WHERE mine.gpu_uuid = other.gpu_uuid "
+        "AND mine.driver_version = other.driver_version AND mine.recorded_at >= other.recorded_at)",
+        names_of(calibration_columns())));
     check_counts(database, rows_before, summary);
     check();
     transaction.commit();
@@ -241,28 +209,25 @@ MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::
   });
 }
 
-/// A database, with what its log holds. An error that the disk is full names `folder`, in which `to` lies.
-void copy_database(const fs::path& from, const fs::path& to, const fs::path& folder, const Stop& stop) {
-  constexpr std::chrono::seconds kPatience{10};
-  Connection source = open_for_copying(from, kPatience);
-  translating_errors(from, [&] {
-    try {
-      if (!copy_pages(source.database, to, stop)) throw Stopped();
-    } catch (const SQLite::Exception& error) {
-      const int code = error.getErrorCode();
-      if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
-      throw UserError(fmt::format("{} cannot be copied to here: {}", from.string(), error.what()),
-                      Where{folder.string(), ""},
-                      "Free space on the disk, or merge into a file on another one.");
-    }
-  });
-}
-
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop)
     : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
-  copy_database(file, copy_, folder, stop);
+  {
+    constexpr std::chrono::seconds kPatience{10};
+    Connection source = open_for_copying(file, kPatience);
+    translating_errors(file, [&] {
+      try {
+        if (!copy_pages(source.database, copy_, stop)) throw Stopped();
+      } catch (const SQLite::Exception& error) {
+        const int code = error.getErrorCode();
+        if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
+        throw UserError(fmt::format("{} cannot be copied to here: {}", file.string(), error.what()),
+                        Where{folder.string(), ""},
+                        "Free space on the disk, or merge into a file on another one.");
+      }
+    });
+  }
   translating_errors(file, [&] {
     SQLite::Database copy = open_copy(copy_);
     stopping(stop, copy, nullptr, [&] {
@@ -316,16 +281,14 @@ auto MergedDatabase::about_place(Action&& action) {
   }
 }
 
-void MergedDatabase::begin() {
-  database_.emplace(file_, Database::Mode::read_write);
-  // What is not finished is thrown away.
-  database_->impl_->connection.execAndGet("PRAGMA journal_mode = MEMORY");
-}
-
 MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
   return about_place([&] {
     return translating_errors(file_, [&] {
-      if (!database_) begin();
+      if (!database_) {
+        database_.emplace(file_, Database::Mode::read_write);
+        // What is not finished is thrown away.
+        database_->impl_->connection.execAndGet("PRAGMA journal_mode = MEMORY");
+      }
       try {
         return merge_copy(database_->impl_->connection, database_->impl_->limit, from.copy(), stop, [] {});
       } catch (const SQLite::Exception& error) {

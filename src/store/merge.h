@@ -62,7 +62,6 @@ class MergedDatabase {
   void put_in_place();
 
  private:
-  void begin();
   /// Nobody knows the file beside the place by name.
   template <typename Action>
   auto about_place(Action&& action);

@@ -1,18 +1,24 @@
 #include "store/own_files.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <initializer_list>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace tiletune {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -104,33 +110,73 @@ int look_at_own(sqlite3_vfs* /*files*/, const char* name, int what, int* result)
                                    : SQLITE_AUTH;
 }
 
-sqlite3_vfs files_named(const char* name, decltype(sqlite3_vfs::xOpen) open) {
-  sqlite3_vfs files = system_files();
+/// `files` must stay.
+const char* register_files(sqlite3_vfs& files, const char* name, decltype(sqlite3_vfs::xOpen) open) {
+  files = system_files();
   files.pNext = nullptr;
   files.zName = name;
   files.xOpen = open;
   files.xDelete = delete_own;
   files.xAccess = look_at_own;
-  return files;
-}
-
-const char* registered(sqlite3_vfs& files) {
   sqlite3_vfs_register(&files, 0);
-  return files.zName;
+  return name;
 }
 
 }  // namespace
 
 const char* files_for_writing() {
-  static sqlite3_vfs files = files_named("tiletune", open_own);
-  static const char* const name = registered(files);
+  static sqlite3_vfs files;
+  static const char* const name = register_files(files, "tiletune", open_own);
   return name;
 }
 
 const char* files_for_reading() {
-  static sqlite3_vfs files = files_named("tiletune-reading", open_without_rollback);
-  static const char* const name = registered(files);
+  static sqlite3_vfs files;
+  static const char* const name = register_files(files, "tiletune-reading", open_without_rollback);
   return name;
+}
+
+namespace {
+
+constexpr std::array kEndings{"", "-wal", "-journal"};
+
+auto sizes_and_times(const fs::path& database) {
+  const auto state = [&](const char* ending) {
+    std::error_code absent;
+    const fs::path file = database.string() + ending;
+    return std::pair(fs::file_size(file, absent), fs::last_write_time(file, absent));
+  };
+  return std::tuple(state(kEndings[0]), state(kEndings[1]), state(kEndings[2]));
+}
+
+}  // namespace
+
+bool copy_pages(SQLite::Database& from, const fs::path& to, const Stop& stop) {
+  constexpr int kPages = 4096;
+  SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0, files_for_writing());
+  // One state of it: what others write meanwhile would have the copy begin again.
+  const SQLite::Transaction snapshot(from, SQLite::TransactionBehavior::DEFERRED);
+  from.execAndGet("SELECT count(*) FROM sqlite_schema");
+  SQLite::Backup backup(copy, from);
+  while (!stop()) {
+    const int result = backup.executeStep(kPages);
+    if (result == SQLITE_DONE) return true;
+    if (result != SQLITE_OK) throw SQLite::Exception(sqlite3_errstr(result), result);
+  }
+  return false;
+}
+
+bool copy_files(const fs::path& from, const fs::path& to) {
+  const auto before = sizes_and_times(from);
+  for (const char* ending : kEndings) {
+    const fs::path file = from.string() + ending;
+    // A symbolic link beside a database is not its own file.
+    if (*ending != '\0' && fs::symlink_status(file).type() != fs::file_type::regular) continue;
+    const fs::path copy = to.string() + ending;
+    fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    fs::permissions(copy, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  return sizes_and_times(from) == before;
 }
 
 }  // namespace tiletune

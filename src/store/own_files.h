@@ -1,6 +1,11 @@
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <filesystem>
 #include <string_view>
+
+#include "base/stop.h"
 
 namespace tiletune {
 
@@ -17,5 +22,13 @@ inline constexpr std::string_view kSqliteMagic = "SQLite format 3";
 const char* files_for_writing();
 /// Nothing is rolled back: a database with an unfinished journal is refused (SQLITE_READONLY_ROLLBACK).
 const char* files_for_reading();
+
+/// Copies one state of an open database, whatever others write to it meanwhile, to a new file. False when
+/// `stop` came before the end. Throws SQLite::Exception.
+bool copy_pages(SQLite::Database& from, const std::filesystem::path& to, const Stop& stop);
+
+/// Copies the file of a database, its log, and the journal of a transaction that was killed, for this user to
+/// read and write. False when somebody wrote to them meanwhile. Throws std::filesystem::filesystem_error.
+bool copy_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace tiletune

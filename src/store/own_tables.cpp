@@ -132,10 +132,7 @@ class Known {
       if (object.type == "table") tables_.emplace(object.name, TableText(object.sql));
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
-    for (const Column& column : trial_columns()) {
-      const std::string sql = add_column_sql(column);
-      add("trial", normalised(std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"))));
-    }
+    for (const Column& column : trial_columns()) add("trial", normalised(added_column_sql(column)));
     // Version 0.2 added columns to these tables of earlier ones.
     add("sweep", "shard TEXT NOT NULL DEFAULT ''");
     for (const CalibrationColumn& column : calibration_columns())

@@ -12,6 +12,16 @@ namespace tiletune {
 
 namespace {
 
+/// One statement, so that of two shards that begin at the same time one is refused.
+std::string begin_sweep_sql() {
+  std::vector<std::string> marks;
+  for (const SweepColumn& column : sweep_columns()) marks.push_back(fmt::format("? AS {}", column.name));
+  return fmt::format(
+      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
+      "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
+      names_of(sweep_columns()), join(marks, ", "));
+}
+
 CalibrationRecord read_calibration(const SQLite::Statement& statement) {
   CalibrationRecord calibration;
   int index = 0;
@@ -55,7 +65,8 @@ void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
 
 std::vector<SweepRecord> Database::sweeps() const {
   return translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared("SELECT id, " + sweep_column_list() + " FROM sweep ORDER BY id");
+    const InUse statement =
+        impl_->prepared("SELECT id, " + names_of(sweep_columns()) + " FROM sweep ORDER BY id");
     std::vector<SweepRecord> sweeps;
     while (statement->executeStep()) {
       SweepRecord& sweep = sweeps.emplace_back();
@@ -72,7 +83,9 @@ std::vector<SweepRecord> Database::sweeps() const {
 void Database::record_calibration(const CalibrationRecord& calibration) {
   impl_->watch.check();
   translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared(record_calibration_sql());
+    const InUse statement =
+        impl_->prepared(fmt::format("INSERT OR REPLACE INTO calibration ({}) VALUES ({})",
+                                    names_of(calibration_columns()), marks(calibration_columns().size())));
     int index = 0;
     for (const CalibrationColumn& column : calibration_columns()) {
       std::visit([&](auto member) { statement->bind(++index, calibration.*member); }, column.member);
@@ -83,7 +96,8 @@ void Database::record_calibration(const CalibrationRecord& calibration) {
 
 std::vector<CalibrationRecord> Database::calibrations() const {
   return translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared(select_calibration_sql() + " ORDER BY gpu_uuid, driver_version");
+    const InUse statement = impl_->prepared("SELECT " + names_of(calibration_columns()) +
+                                            " FROM calibration ORDER BY gpu_uuid, driver_version");
     std::vector<CalibrationRecord> calibrations;
     while (statement->executeStep()) calibrations.push_back(read_calibration(*statement));
     return calibrations;
@@ -92,14 +106,9 @@ std::vector<CalibrationRecord> Database::calibrations() const {
 
 std::optional<CalibrationRecord> Database::calibration(const std::string& gpu_uuid,
                                                        const std::string& driver_version) const {
-  return translating_errors(file(), [&]() -> std::optional<CalibrationRecord> {
-    const InUse statement =
-        impl_->prepared(select_calibration_sql() + " WHERE gpu_uuid = ? AND driver_version = ?");
-    statement->bind(1, gpu_uuid);
-    statement->bind(2, driver_version);
-    if (!statement->executeStep()) return std::nullopt;
-    return read_calibration(*statement);
-  });
+  for (CalibrationRecord& found : calibrations())
+    if (found.gpu_uuid == gpu_uuid && found.driver_version == driver_version) return std::move(found);
+  return std::nullopt;
 }
 
 }  // namespace tiletune

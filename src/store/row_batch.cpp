@@ -1,11 +1,12 @@
 #include "store/row_batch.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <optional>
-#include <vector>
+#include <algorithm>
+#include <string>
 
-#include "store/columns.h"
+#include "base/text.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/schema.h"
@@ -14,16 +15,27 @@ namespace tiletune {
 
 namespace {
 
-std::vector<const Column*> columns_of(std::span<const char* const> names) {
-  std::vector<const Column*> columns;
-  for (const char* name : names) columns.push_back(&column_by_name(name));
-  return columns;
+/// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
+/// others are null, or empty text.
+std::string insert_new_sql(const std::vector<const Column*>& columns) {
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  for (const Column& column : stored_columns()) {
+    const auto given = std::ranges::find(columns, column.name, &Column::name);
+    if (given == columns.end() && column.type != CellType::text) continue;
+    names.push_back(fmt::format("\"{}\"", column.name));
+    values.push_back(given == columns.end() ? "''" : fmt::format("?{}", given - columns.begin() + 1));
+  }
+  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO NOTHING", join(names, ", "),
+                     join(values, ", "));
 }
+
+}  // namespace
 
 /// The rows of the first import are written where they stay. The log that is usual would hold a second
 /// copy of them; a rollback journal holds what was there before, which is next to nothing, and is as safe
 /// with synchronous = FULL. Nobody else may have the database open for that; then it stays as it is.
-class WithoutLog {
+class RowBatch::WithoutLog {
  public:
   explicit WithoutLog(SQLite::Database& database) : database_(database) {
     const bool first = database.execAndGet("SELECT NOT EXISTS (SELECT 1 FROM trial)").getInt() != 0;
@@ -43,79 +55,57 @@ class WithoutLog {
   bool switched_ = false;
 };
 
-}  // namespace
-
-struct RowBatch::State {
-  bool add(const Trial& trial) {
-    insert.reset();
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      Cell cell = columns[i]->read(trial);
-      // Rows of a file have much in common.
-      if (cell == bound[i]) continue;
-      bound[i] = std::move(cell);
-      bind_cell_in_place(insert, static_cast<int>(i) + 1, bound[i]);
-    }
-    return insert.exec() != 0;
+RowBatch::RowBatch(Database& database, std::span<const char* const> columns)
+    : database_(database), bound_(columns.size()) {
+  for (const char* name : columns) {
+    const Column& column = stored_column(column_by_name(name));
+    if (std::ranges::find(columns_, column.name, &Column::name) == columns_.end())
+      columns_.push_back(&column);
   }
-
-  State(SQLite::Database& database, std::span<const char* const> names, std::filesystem::path path)
-      : file(std::move(path)),
-        connection(database),
-        log(database),
-        columns(columns_of(names)),
-        transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
-        bound(columns.size()),
-        insert(database, insert_new_sql(columns)) {
-    for (std::size_t i = 0; i < columns.size(); ++i) insert.bind(static_cast<int>(i) + 1);
-  }
-
-  std::filesystem::path file;
-  SQLite::Database& connection;
-  WithoutLog log;
-  std::vector<const Column*> columns;
-  SQLite::Transaction transaction;
-  std::vector<Cell> bound;
-  SQLite::Statement insert;
-};
-
-RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
   database.impl_->watch.check();
   translating_errors(database.file(), [&] {
-    state_ = std::make_unique<State>(database.impl_->connection, columns, database.file());
+    SQLite::Database& connection = database.impl_->connection;
+    log_ = std::make_unique<WithoutLog>(connection);
+    transaction_.emplace(connection, SQLite::TransactionBehavior::IMMEDIATE);
+    insert_.emplace(connection, insert_new_sql(columns_));
+    for (std::size_t i = 0; i < columns_.size(); ++i) insert_->bind(static_cast<int>(i) + 1);
   });
 }
 
 RowBatch::~RowBatch() = default;
 
 bool RowBatch::add(const Trial& trial) {
-  return translating_errors(state_->file, [&] { return state_->add(trial); });
+  return translating_errors(database_.file(), [&] {
+    insert_->reset();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      Cell cell = columns_[i]->read(trial);
+      // Rows of a file have much in common.
+      if (cell == bound_[i]) continue;
+      bound_[i] = std::move(cell);
+      bind_cell_in_place(*insert_, static_cast<int>(i) + 1, bound_[i]);
+    }
+    return insert_->exec() != 0;
+  });
 }
 
 void RowBatch::commit() {
-  translating_errors(state_->file, [&] { state_->transaction.commit(); });
+  translating_errors(database_.file(), [&] { transaction_->commit(); });
 }
 
-struct GroupedWrites::State {
-  std::filesystem::path file;
-  SQLite::Database& connection;
-  std::optional<SQLite::Transaction> transaction;
-};
-
-GroupedWrites::GroupedWrites(Database& database)
-    : state_(new State{database.file(), database.impl_->connection, std::nullopt}) {
+GroupedWrites::GroupedWrites(Database& database) : database_(database) {
   database.impl_->watch.check();
-  translating_errors(state_->file, [&] {
-    state_->transaction.emplace(state_->connection, SQLite::TransactionBehavior::IMMEDIATE);
+  begin();
+}
+
+void GroupedWrites::begin() {
+  translating_errors(database_.file(), [&] {
+    transaction_.emplace(database_.impl_->connection, SQLite::TransactionBehavior::IMMEDIATE);
   });
 }
-
-GroupedWrites::~GroupedWrites() = default;
 
 void GroupedWrites::commit() {
-  translating_errors(state_->file, [&] {
-    state_->transaction->commit();
-    state_->transaction.emplace(state_->connection, SQLite::TransactionBehavior::IMMEDIATE);
-  });
+  translating_errors(database_.file(), [&] { transaction_->commit(); });
+  begin();
 }
 
 }  // namespace tiletune

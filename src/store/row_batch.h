@@ -1,7 +1,11 @@
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "store/database.h"
 
@@ -24,8 +28,14 @@ class RowBatch {
   void commit();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  class WithoutLog;
+
+  const Database& database_;
+  std::vector<const Column*> columns_;
+  std::vector<Cell> bound_;
+  std::unique_ptr<WithoutLog> log_;
+  std::optional<SQLite::Transaction> transaction_;
+  std::optional<SQLite::Statement> insert_;
 };
 
 /// As long as this lives, what is written through the database object is committed by commit() alone, and
@@ -34,16 +44,15 @@ class RowBatch {
 class GroupedWrites {
  public:
   explicit GroupedWrites(Database& database);
-  ~GroupedWrites();
-  GroupedWrites(const GroupedWrites&) = delete;
-  GroupedWrites& operator=(const GroupedWrites&) = delete;
 
   /// Commits what was written since the last commit().
   void commit();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void begin();
+
+  Database& database_;
+  std::optional<SQLite::Transaction> transaction_;
 };
 
 }  // namespace tiletune

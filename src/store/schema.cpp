@@ -84,11 +84,19 @@ std::string sweep_table_sql() {
   return sql + "\n) STRICT;\n";
 }
 
+std::string figures_comment() {
+  std::string comment;
+  for (const Column& column : trial_columns())
+    if (column.is_figure) comment += fmt::format("\n  --   {}: {}", column.name, column.meaning);
+  return comment;
+}
+
 /// Meanings stand in the DDL as comments: `.schema trial` in any SQLite shell explains the table.
 std::string trial_table_sql() {
   std::string sql = "CREATE TABLE trial (\n  id INTEGER PRIMARY KEY";
-  for (const Column& column : trial_columns()) {
-    sql += fmt::format(",\n  -- {}\n  \"{}\" {}{}", column.meaning, column.name, sql_type(column.type),
+  for (const Column& column : stored_columns()) {
+    sql += fmt::format(",\n  -- {}{}\n  \"{}\" {}{}", column.meaning,
+                       column.name == "figures" ? figures_comment() : "", column.name, sql_type(column.type),
                        extra_clause(column));
   }
   return sql + "\n) STRICT;\n";
@@ -184,7 +192,7 @@ WITH kernel AS (
                                          ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best
   FROM led
 )
-SELECT order_by_time, tied_with_best, time_us, {columns} FROM placed JOIN trial USING (id);
+SELECT order_by_time, tied_with_best, time_us, {cells} FROM placed JOIN trial USING (id);
 
 CREATE VIEW best AS
 SELECT {columns} FROM (
@@ -204,29 +212,68 @@ std::string calibration_table_sql() {
   return sql + "  PRIMARY KEY (gpu_uuid, driver_version)\n) STRICT;\n";
 }
 
+/// The views have a column for each figure.
 std::string views_sql() {
-  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
+  std::vector<std::string> cells;
+  for (const Column& column : trial_columns())
+    cells.push_back(column.is_figure ? fmt::format("json_extract(figures, '$.{0}') AS {0}", column.name)
+                                     : fmt::format("\"{}\"", column.name));
+  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", names_of(trial_columns())),
+                     fmt::arg("cells", join(cells, ", ")),
                      fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))),
                      fmt::arg("written_alike", kWrittenAlike));
 }
 
+/// What the table trial of an earlier schema is called while its rows are copied.
+constexpr const char* kOldTrial = "trial_before_upgrade";
+
 std::string version_sql() { return fmt::format("PRAGMA user_version = {};\n", kSchemaVersion); }
 
-std::set<std::string> columns_of_trial(SQLite::Database& database) {
-  std::set<std::string> present;
-  SQLite::Statement names(database, "SELECT name FROM pragma_table_info('trial')");
-  while (names.executeStep()) present.insert(names.getColumn(0).getString());
-  return present;
+/// Copies all rows of the table `old` into the table trial. What `old` lacks is null, or empty text.
+void copy_rows(SQLite::Database& database, const std::set<std::string>& present) {
+  std::string cells = "id";
+  for (const Column& column : stored_columns()) {
+    const char* absent = column.type == CellType::text ? "''" : "NULL";
+    cells +=
+        present.contains(column.name) ? fmt::format(", \"{}\"", column.name) : fmt::format(", {}", absent);
+  }
+  database.exec(fmt::format("INSERT INTO trial (id, {}) SELECT {} FROM {} NOT INDEXED ORDER BY id",
+                            column_list(), cells, kOldTrial));
+}
+
+/// Rows of before schema 15 have a column for each figure. SQL's functions would write them with 15 digits.
+void gather_figures(SQLite::Database& database, const std::set<std::string>& present) {
+  std::vector<const Column*> figures;
+  std::vector<std::string> names;
+  for (const Column& column : trial_columns()) {
+    if (!column.is_figure || !present.contains(column.name)) continue;
+    figures.push_back(&column);
+    names.push_back(column.name);
+  }
+  if (figures.empty()) return;
+  SQLite::Statement rows(
+      database, fmt::format("SELECT id, {} FROM {} WHERE {} IS NOT NULL", join(names, ", "), kOldTrial,
+                            join(names, " IS NOT NULL OR ")));
+  SQLite::Statement update(database, "UPDATE trial SET figures = ? WHERE id = ?");
+  while (rows.executeStep()) {
+    Trial trial;
+    int index = 0;
+    for (const Column* figure : figures) figure->write(trial, read_cell(rows.getColumn(++index)));
+    bind_cell(update, 1, stored_column(*figures.front()).read(trial));
+    update.bind(2, rows.getColumn(0).getInt64());
+    update.exec();
+    update.reset();
+  }
 }
 
 }  // namespace
 
-std::string column_list() {
-  std::string list;
-  for (const Column& column : trial_columns())
-    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
+const std::string& column_list() {
+  static const std::string list = names_of(stored_columns());
   return list;
 }
+
+std::string marks(std::size_t count) { return join(std::vector<std::string>(count, "?"), ", "); }
 
 std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
 
@@ -237,22 +284,27 @@ std::string schema_sql() {
          views_sql() + fmt::format("PRAGMA application_id = {};\n", kApplicationId) + version_sql();
 }
 
-std::string add_column_sql(const Column& column) {
-  // Columns of text are never null, so the rows that are there need a value.
-  const char* value = column.type == CellType::text ? " DEFAULT ''" : "";
-  return fmt::format("ALTER TABLE trial ADD COLUMN \"{}\" {}{}{}", column.name, sql_type(column.type), value,
-                     extra_clause(column));
+std::string added_column_sql(const Column& column) {
+  // Columns of text are never null.
+  return fmt::format("\"{}\" {}{}{}", column.name, sql_type(column.type),
+                     column.type == CellType::text ? " DEFAULT ''" : "", extra_clause(column));
 }
 
 void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
   const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
   try {
-    database.exec("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking");
-    const std::set<std::string> present = columns_of_trial(database);
-    for (const Column& column : trial_columns()) {
-      if (!present.contains(column.name)) database.exec(add_column_sql(column));
-    }
-    database.exec(std::string(kForgetOldSamples) + kIndices + views_sql() + version_sql());
+    // Otherwise references of other tables, and views that people made, would follow the name.
+    database.exec(
+        fmt::format("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking; PRAGMA legacy_alter_table = ON; "
+                    "ALTER TABLE trial RENAME TO {}; PRAGMA legacy_alter_table = OFF; {}",
+                    kOldTrial, trial_table_sql()));
+    std::set<std::string> present;
+    SQLite::Statement names(database, fmt::format("SELECT name FROM pragma_table_info('{}')", kOldTrial));
+    while (names.executeStep()) present.insert(names.getColumn(0).getString());
+    copy_rows(database, present);
+    gather_figures(database, present);
+    database.exec(fmt::format("DROP TABLE {};", kOldTrial) + kForgetOldSamples + kIndices + views_sql() +
+                  version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),
@@ -261,68 +313,10 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
 }
 
 std::string upsert_sql() {
-  std::vector<std::string> marks;
-  std::vector<std::string> updates;
-  for (const Column& column : trial_columns()) {
-    marks.emplace_back("?");
-    updates.push_back(fmt::format(R"("{0}" = excluded."{0}")", column.name));
-  }
   return fmt::format(
-      "INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {} "
+      "INSERT INTO trial ({0}) VALUES ({1}) ON CONFLICT(\"key\") DO UPDATE SET ({0}) = ({2}) "
       "WHERE excluded.outcome <> 'dispatched' OR trial.outcome <> 'ok'",
-      column_list(), join(marks, ", "), join(updates, ", "));
+      column_list(), marks(stored_columns().size()), names_of(stored_columns(), "excluded."));
 }
-
-std::string insert_new_sql(std::span<const Column* const> columns) {
-  std::vector<std::string> names;
-  std::vector<std::string> values;
-  for (const Column* column : columns) {
-    names.push_back(fmt::format("\"{}\"", column->name));
-    values.emplace_back("?");
-  }
-  for (const Column& column : trial_columns()) {
-    const bool given = std::find(columns.begin(), columns.end(), &column) != columns.end();
-    if (given || column.type != CellType::text) continue;
-    names.push_back(fmt::format("\"{}\"", column.name));
-    values.emplace_back("''");
-  }
-  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO NOTHING", join(names, ", "),
-                     join(values, ", "));
-}
-
-std::string sweep_column_list() {
-  std::vector<std::string> names;
-  for (const SweepColumn& column : kSweepColumns) names.emplace_back(column.name);
-  return join(names, ", ");
-}
-
-/// One statement, so that of two shards that begin at the same time one is refused.
-std::string begin_sweep_sql() {
-  std::vector<std::string> marks;
-  for (const SweepColumn& column : kSweepColumns) marks.push_back(fmt::format("? AS {}", column.name));
-  return fmt::format(
-      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
-      "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
-      sweep_column_list(), join(marks, ", "));
-}
-
-namespace {
-
-std::string calibration_list() {
-  std::string list;
-  for (const CalibrationColumn& column : kCalibrationColumns)
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", column.name);
-  return list;
-}
-
-}  // namespace
-
-std::string record_calibration_sql() {
-  const std::vector<std::string> marks(kCalibrationColumns.size(), "?");
-  return fmt::format("INSERT OR REPLACE INTO calibration ({}) VALUES ({})", calibration_list(),
-                     join(marks, ", "));
-}
-
-std::string select_calibration_sql() { return fmt::format("SELECT {} FROM calibration", calibration_list()); }
 
 }  // namespace tiletune

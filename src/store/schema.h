@@ -1,13 +1,17 @@
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
+#include "base/text.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -35,28 +39,26 @@ std::span<const CalibrationColumn> calibration_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// "ALTER TABLE trial ADD COLUMN ..."; the column is null, or empty text, in the rows that are there.
-std::string add_column_sql(const Column& column);
+/// What stands in the table trial of a database to which an upgrade to schema 14 or earlier added the column;
+/// text was empty in the rows that were there.
+std::string added_column_sql(const Column& column);
 /// Brings a database of an earlier schema, from kOldestSchemaVersion on, to this build's, inside the caller's
-/// transaction: until that commits, the file is what it was. Throws UserError, naming `file`, when it is
-/// damaged.
+/// transaction: until that commits, the file is what it was. Foreign keys must be off, because the table
+/// trial is made anew. Throws UserError, naming `file`, when it is damaged.
 void upgrade(SQLite::Database& database, const std::filesystem::path& file);
-/// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
-/// is not given up for the mark that it is being measured again.
+/// INSERT INTO trial ... ON CONFLICT(key): parameters are stored_columns() in their order. A result that is
+/// there is not given up for the mark that it is being measured again.
 std::string upsert_sql();
-/// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
-/// others are null, or empty text.
-std::string insert_new_sql(std::span<const Column* const> columns);
-/// "started_at, finished_at, ..." in the order of sweep_columns().
-std::string sweep_column_list();
-/// INSERT INTO sweep ...: parameters are the columns in their order. It inserts nothing when the sweep is a
-/// shard and the table has another shard's.
-std::string begin_sweep_sql();
-/// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
-std::string record_calibration_sql();
-/// "SELECT ... FROM calibration" with all columns in their order.
-std::string select_calibration_sql();
-/// "key, kind, ..." in the order of trial_columns().
-std::string column_list();
+
+/// "?, ?, ?"
+std::string marks(std::size_t count);
+/// The names of columns in their order, each quoted and led by `prefix`: "key", "kind".
+std::string names_of(const auto& columns, std::string_view prefix = "") {
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.push_back(fmt::format("{}\"{}\"", prefix, column.name));
+  return join(names, ", ");
+}
+/// names_of(stored_columns())
+const std::string& column_list();
 
 }  // namespace tiletune

@@ -16,6 +16,7 @@ using text = std::string;
 using json = std::string;
 using integer = std::optional<std::int64_t>;
 using real = std::optional<double>;
+using figure = real;
 using samples = std::vector<double>;  ///< stored as a blob
 using outcome = Outcome;
 using source = Source;

@@ -1,6 +1,10 @@
-// The columns of the table trial, in its order. TILETUNE_COLUMN(type, member, meaning) says of each its type
-// (store/columns.cpp), its member of Trial, whose name it has, and one line with the unit. Whoever includes
-// this defines the macro.
+// The columns of a row, in the order of all outputs. TILETUNE_COLUMN(type, member, meaning) says of each its
+// type (store/columns.cpp), its member of Trial, whose name it has, and one line with the unit. Whoever
+// includes this defines the macro.
+//
+// A `figure` is a number that few rows have or that ranks nothing. The table trial holds all figures of a row
+// in one column, so that a new one changes no schema; everything else reads it as any other column. What the
+// GPU worker puts into the figures of its answer under a name of this list gets into the row.
 
 TILETUNE_COLUMN(text, key, "hash over everything that determines the result; unique")
 
@@ -61,7 +65,7 @@ TILETUNE_COLUMN(samples, clocks_mhz, "SM clock during each sample, MHz (packed)"
 TILETUNE_COLUMN(text, timed_in, "how far the measurement went: screening, sampling or final")
 TILETUNE_COLUMN(integer, launches_per_sample, "more than 1: a batch, timed as one")
 TILETUNE_COLUMN(integer, discarded_samples, "samples discarded because the GPU was throttled")
-TILETUNE_COLUMN(real, isolated_us, "median of single launches of a kernel timed in batches, us")
+TILETUNE_COLUMN(figure, isolated_us, "median of single launches of a kernel timed in batches, us")
 TILETUNE_COLUMN(
     json, gpu_times_us,
     "of an operation over several GPUs: the median time of each GPU, us; median_us ends with the slowest")
@@ -69,7 +73,7 @@ TILETUNE_COLUMN(real, first_median_us, "median before the finals, us")
 TILETUNE_COLUMN(real, median_cycles, "SM cycles of one launch, median")
 TILETUNE_COLUMN(real, noise_floor_percent,
                 "how far two copies of one kernel may differ in the row's finals, %")
-TILETUNE_COLUMN(real, probability_near_best,
+TILETUNE_COLUMN(figure, probability_near_best,
                 "probability that the row is within 1% of the true best of its finals")
 TILETUNE_COLUMN(real, tflops, "10^12 floating-point operations per second at the median")
 TILETUNE_COLUMN(real, gbs,
@@ -92,16 +96,16 @@ TILETUNE_COLUMN(real, baseline_error, "the baseline's relative_error on the same
 TILETUNE_COLUMN(real, largest_error, "largest error of one element, absolute")
 TILETUNE_COLUMN(text, largest_error_at, "index of that element")
 TILETUNE_COLUMN(real, sm_clock_mhz, "SM clock during the samples, median, MHz")
-TILETUNE_COLUMN(real, power_w, "power right after the samples, W")
-TILETUNE_COLUMN(real, energy_mj, "energy of one launch, mJ: power_w * median_us")
+TILETUNE_COLUMN(figure, power_w, "power right after the samples, W")
+TILETUNE_COLUMN(figure, energy_mj, "energy of one launch, mJ: power_w * median_us")
 TILETUNE_COLUMN(text, throttle_reasons, "why the clock was reduced, read right after the samples")
-TILETUNE_COLUMN(real, sustained_us, "time of one launch, back to back for seconds, us")
-TILETUNE_COLUMN(real, sustained_clock_mhz, "SM clock meanwhile, MHz")
-TILETUNE_COLUMN(real, sustained_power_w, "mean power meanwhile, W")
-TILETUNE_COLUMN(real, sustained_energy_mj,
+TILETUNE_COLUMN(figure, sustained_us, "time of one launch, back to back for seconds, us")
+TILETUNE_COLUMN(figure, sustained_clock_mhz, "SM clock meanwhile, MHz")
+TILETUNE_COLUMN(figure, sustained_power_w, "mean power meanwhile, W")
+TILETUNE_COLUMN(figure, sustained_energy_mj,
                 "energy of one launch back to back, mJ: sustained_power_w * sustained_us")
-TILETUNE_COLUMN(real, sustained_tflops_per_w, "10^12 operations per second and watt")
-TILETUNE_COLUMN(real, with_copies_us,
+TILETUNE_COLUMN(figure, sustained_tflops_per_w, "10^12 operations per second and watt")
+TILETUNE_COLUMN(figure, with_copies_us,
                 "median time of one launch with the copies of all inputs from pinned host memory before it "
                 "and of all outputs to it after it, us")
 TILETUNE_COLUMN(real, predicted_us, "time by the static model, us; nothing was timed for it")

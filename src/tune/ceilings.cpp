@@ -18,42 +18,26 @@ namespace {
 
 constexpr const char* kFp32 = "fp32";
 
+/// What tensor cores do with a type.
 struct TensorPipe {
+  ElementType type;
   const char* name;
   double Calibration::*tflops;
 };
-constexpr TensorPipe kF16{"tensor_f16", &Calibration::tensor_f16_tflops};
-constexpr TensorPipe kBF16{"tensor_bf16", &Calibration::tensor_bf16_tflops};
-constexpr TensorPipe kTF32{"tensor_tf32", &Calibration::tensor_tf32_tflops};
-constexpr TensorPipe kFP8{"tensor_fp8", &Calibration::tensor_fp8_tflops};
-constexpr TensorPipe kI8{"tensor_i8", &Calibration::tensor_i8_tflops};
-constexpr std::array kTensorPipes{kF16, kBF16, kTF32, kFP8, kI8};
-
-const TensorPipe* tensor_pipe(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return &kF16;
-    case ElementType::bf16:
-      return &kBF16;
-    case ElementType::tf32:
-      return &kTF32;
-    case ElementType::e4m3:
-    case ElementType::e5m2:
-      return &kFP8;
-    case ElementType::i8:
-    case ElementType::u8:
-      return &kI8;
-    default:
-      return nullptr;
-  }
-}
+using enum ElementType;
+constexpr std::array kTensorPipes{TensorPipe{f16, "tensor_f16", &Calibration::tensor_f16_tflops},
+                                  TensorPipe{bf16, "tensor_bf16", &Calibration::tensor_bf16_tflops},
+                                  TensorPipe{tf32, "tensor_tf32", &Calibration::tensor_tf32_tflops},
+                                  TensorPipe{e4m3, "tensor_fp8", &Calibration::tensor_fp8_tflops},
+                                  TensorPipe{e5m2, "tensor_fp8", &Calibration::tensor_fp8_tflops},
+                                  TensorPipe{i8, "tensor_i8", &Calibration::tensor_i8_tflops},
+                                  TensorPipe{u8, "tensor_i8", &Calibration::tensor_i8_tflops}};
 
 /// The pipe of its first input of a type that tensor cores take; empty: it has none.
 std::string tensor_pipe(const Operation& operation) {
-  for (const Buffer& buffer : operation.buffers) {
-    const TensorPipe* pipe = tensor_pipe(buffer.type);
-    if (buffer.role == BufferRole::in && pipe != nullptr) return pipe->name;
-  }
+  for (const Buffer& buffer : operation.buffers)
+    for (const TensorPipe& pipe : kTensorPipes)
+      if (buffer.role == BufferRole::in && buffer.type == pipe.type) return pipe.name;
   return "";
 }
 

@@ -1,5 +1,3 @@
-#include "tune/dispatcher.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,7 @@
 
 #include "base/error.h"
 #include "tune/ceilings.h"
-#include "tune/identity.h"
-#include "tune/intake.h"
-#include "tune/row.h"
+#include "tune/engine.h"
 
 namespace tiletune {
 
@@ -17,12 +13,6 @@ namespace {
 
 /// So many configurations that a GPU lost its worker with must have run on another one before it is given up.
 constexpr int kMostDisproved = 3;
-
-/// "NVIDIA H200 (GPU-...)"
-std::string gpu_text(const GpuSlot& slot) {
-  const Target& target = slot.evaluator->target();
-  return fmt::format("{} ({})", target.name, target.uuid);
-}
 
 /// A worker that was lost once may have been killed by somebody, or its GPU may be broken: another GPU, if
 /// there is one, decides.
@@ -40,10 +30,9 @@ void Dispatcher::attend(TaskQueue& queue, GpuSlot& slot) {
   while (begun && !slot.retired) {
     while (auto evaluation = slot.evaluator->poll()) take(queue, slot, std::move(*evaluation));
     if (slot.retired || !slot.evaluator->idle()) return;
-    const Finals::Call call = finals_.call(queue, slot);
-    if (call.what == Finals::Call::What::wait) return;
-    const bool runs_finals = call.what == Finals::Call::What::run;
-    begun = runs_finals ? run_finals(queue, slot, call.workload) : measure_next(queue, slot);
+    const auto finals = finals_.due(queue, slot);
+    if (finals && queue.workloads[*finals].finals.compiling > 0) return;
+    begun = finals ? run_finals(queue, slot, *finals) : measure_next(queue, slot);
   }
 }
 
@@ -53,11 +42,12 @@ bool Dispatcher::measure_next(TaskQueue& queue, GpuSlot& slot) {
   const auto next = queue.next_ready(slot);
   if (next == queue.ready.end()) return false;
   const Task& task = *next->task;
-  const auto impossible = queue.why_unmeasurable(task.workload);
-  if (!impossible && slot.failed_workloads.contains(task.workload)) return false;
-  if (!impossible && slot.workload != task.workload) {
-    if (!is_known(queue, slot, *next))
-      return prepare_workload(queue, slot, task) || queue.failed_workloads.contains(task.workload);
+  const std::size_t workload = task.workload;
+  const auto impossible = queue.why_unmeasurable(workload);
+  if (!impossible && slot.failed_workloads.contains(workload)) return false;
+  if (!impossible && slot.workload != workload) {
+    if (!is_known(queue, *next))
+      return prepare_workload(queue, slot, task) || !queue.workloads[workload].failure.empty();
     queue.ready.erase(next);
     return true;
   }
@@ -72,90 +62,33 @@ bool Dispatcher::measure_next(TaskQueue& queue, GpuSlot& slot) {
 }
 
 bool Dispatcher::run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
-  if (slot.workload != workload) {
-    slot.for_finals = prepare_workload(queue, slot, queue.task_of(workload));
-    return slot.for_finals;
-  }
-  finals_.start(queue, slot, workload);
+  if (slot.workload != workload)
+    return slot.for_finals = prepare_workload(queue, slot, queue.task_of(workload));
+  finals_.start(queue, slot);
   return true;
-}
-
-/// False while they are being compiled.
-bool Dispatcher::compile_baselines(TaskQueue& queue, std::size_t workload) {
-  const auto [entry, is_new] = queue.baselines.try_emplace(workload);
-  if (is_new) {
-    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, workload, baseline);
-  }
-  return entry->second.compiling == 0;
-}
-
-void Dispatcher::begin_baseline(TaskQueue& queue, std::size_t workload, Task& task) {
-  const Target& target = queue.target();
-  Candidate candidate;
-  candidate.task = &task;
-  const std::string impossible = instantiate(task, 0, target.model, candidate.instance);
-  CompileRequest request =
-      make_compile_request(sweep_.spec.compile, *task.source, candidate.instance, target.architecture);
-  candidate.trial = make_trial(sweep_.spec, task, target, candidate.instance, request);
-  candidate.trial.kind = "baseline";
-  candidate.trial.reason =
-      impossible.empty() ? admit_launch(target.model, candidate.instance).reason : impossible;
-  if (!candidate.trial.reason.empty()) {
-    candidate.trial.outcome = Outcome::refused;
-    return sweep_.observer.on_note(left_out_as_baseline(candidate.trial));
-  }
-  ++queue.baselines[workload].compiling;
-  sweep_.pool.submit(std::move(request),
-                     [this, &queue, workload, candidate = std::move(candidate)](const Compiled& compiled) {
-                       take_baseline(queue, workload, candidate, compiled);
-                     });
-}
-
-void Dispatcher::take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate,
-                               const Compiled& compiled) {
-  WorkloadBaselines& baselines = queue.baselines.at(workload);
-  --baselines.compiling;
-  Trial& row = candidate.trial;
-  add_binary(sweep_.spec, queue.target().model, candidate, compiled);
-  if (row.outcome != Outcome::dispatched) return sweep_.observer.on_note(left_out_as_baseline(row));
-  const IdentityFields measurement =
-      measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
-                           queue.task_of(workload).operation_hash().value_or(""));
-  row.measurement = measurement.hex();
-  row.key = baseline_identity(row, measurement).hex();
-  // In the operation's order, in whichever they were compiled.
-  const auto place = std::upper_bound(baselines.ready.begin(), baselines.ready.end(), candidate,
-                                      [](const auto& a, const auto& b) { return a.task < b.task; });
-  baselines.ready.insert(place, std::move(candidate));
 }
 
 /// False while the workload's reference, or a baseline, is being made.
 bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task) {
-  std::vector<Candidate> baselines;
-  if (slot.evaluator->measures()) {
-    // The reference first: it is part of a baseline's key.
-    if (!references_.ready(queue, task) || !compile_baselines(queue, task.workload)) return false;
-    baselines = queue.baselines.at(task.workload).ready;
-  }
-  if (queue.failed_workloads.contains(task.workload)) return false;
-  const Target& target = slot.evaluator->target();
-  if (!slot.calibration && !slot.measures_ceilings && slot.evaluator->measures())
-    slot.calibration = known_calibration(sweep_.database, target);
+  WorkloadState& state = queue.workloads[task.workload];
+  if (queue.measures() && !references_.ready(queue, task.workload)) return false;
+  if (!state.failure.empty()) return false;
+  if (!slot.calibration && !slot.measures_ceilings && queue.measures())
+    slot.calibration = known_calibration(sweep_.database, slot.evaluator->target());
   for (const std::string& note : notes_of_slow_gpus(queue.slots)) sweep_.observer.on_note(note);
   slot.workload = task.workload;
   slot.baselines.clear();
   slot.busy_since = Clock::now();
   slot.measures_ceilings = !slot.calibration || slot.measures_ceilings;
-  const auto made = queue.references.find(task.workload);
-  const WorkloadKernels kernels = made == queue.references.end() ? WorkloadKernels{} : made->second.kernels;
-  slot.evaluator->prepare_workload(task, kernels, std::move(baselines), !slot.calibration.has_value());
+  slot.evaluator->prepare_workload(task, state.kit.kernels, state.kit.baselines,
+                                   !slot.calibration.has_value());
   return true;
 }
 
 /// Another sweep on the same database may have come to it while this one compiled it, or a kernel of its
 /// operation was not compiled before.
-bool Dispatcher::is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate) {
-  if (!slot.evaluator->measures()) return false;
+bool Dispatcher::is_known(TaskQueue& queue, Candidate& candidate) {
+  if (!queue.measures()) return false;
   name_row(sweep_.spec, queue, candidate);
   return recorder_.is_known(queue, candidate);
 }
@@ -163,11 +96,11 @@ bool Dispatcher::is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& cand
 void Dispatcher::submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
   slot.busy_since = Clock::now();
   candidate.trial.gpu_uuid = slot.evaluator->target().uuid;
-  if (is_known(queue, slot, candidate)) return;
-  if (slot.evaluator->measures()) recorder_.dispatch(candidate);
-  if (sweep_.outputs && slot.evaluator->measures() && candidate.outputs.empty())
+  if (is_known(queue, candidate)) return;
+  if (queue.measures()) recorder_.dispatch(candidate);
+  if (sweep_.outputs && queue.measures() && candidate.outputs.empty())
     candidate.outputs = sweep_.outputs->prepare(*candidate.task);
-  const Leader* leader = queue.standings.leader(*candidate.task);
+  const Contender* leader = queue.standings.leader(*candidate.task);
   candidate.leader_us.reset();
   if (leader != nullptr && sweep_.spec.measure.screening > 0) candidate.leader_us = leader->upper_us;
   slot.measuring = candidate.task->workload;
@@ -182,14 +115,14 @@ void Dispatcher::take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation) {
   if (evaluation.finals) finals_.finish(queue, slot, *evaluation.finals);
   if (evaluation.finals_lost) finals_.lose(queue, slot, *evaluation.finals_lost);
   if (evaluation.finished || evaluation.returned) slot.measuring.reset();
-  if (!evaluation.unusable.empty()) give_up_workload(slot, evaluation.unusable);
+  if (!evaluation.unusable.empty()) {
+    // Other GPUs of the set may have the memory that this one lacks.
+    slot.failed_workloads[*slot.workload] = evaluation.unusable;
+    slot.for_finals = false;
+    sweep_.observer.on_note(
+        fmt::format("a problem cannot be measured on {}: {}", slot.label(), evaluation.unusable));
+  }
   if (!evaluation.retired.empty()) retire(queue, slot, evaluation.retired);
-  take_baselines(queue, slot, evaluation);
-  if (evaluation.finished) settle(queue, slot, std::move(*evaluation.finished));
-  if (evaluation.returned) try_again(queue, std::move(*evaluation.returned));
-}
-
-void Dispatcher::take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& evaluation) {
   if (evaluation.calibration) {
     slot.calibration = evaluation.calibration;
     keep_calibration(sweep_.database, slot.evaluator->target(), *slot.calibration);
@@ -200,6 +133,8 @@ void Dispatcher::take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& eva
     recorder_.record_baseline(baseline);
     slot.baselines.push_back(std::move(baseline));
   }
+  if (evaluation.finished) settle(queue, slot, std::move(*evaluation.finished));
+  if (evaluation.returned) try_again(queue, std::move(*evaluation.returned));
 }
 
 void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
@@ -210,10 +145,10 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
   const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
                          candidate.lost_on != slot.evaluator && !candidate.lost_without_fault;
   const Evaluator* const lost_on = candidate.lost_on;
-  if (slot.evaluator->measures()) {
+  if (queue.measures()) {
     const auto why = implausibility_of(slot, candidate);
     if (why && !sweep_.stopping && slot.drop_old_calibration())
-      return queue.defer(candidate.task, candidate.index);
+      return queue.searches.defer(*candidate.task, candidate.index);
     add_roofline(candidate.trial, *candidate.task, slot.calibration);
     // What is faster than it can be leads nobody.
     if (why) {
@@ -261,17 +196,10 @@ void Dispatcher::count_disproved(TaskQueue& queue, const Evaluator* evaluator) {
   }
 }
 
-/// Other GPUs of the set may have the memory that this one lacks.
-void Dispatcher::give_up_workload(GpuSlot& slot, const std::string& reason) {
-  slot.failed_workloads[*slot.workload] = reason;
-  slot.for_finals = false;
-  sweep_.observer.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(slot), reason));
-}
-
 void Dispatcher::retire(TaskQueue& queue, GpuSlot& slot, const std::string& reason) {
   slot.retired = true;
   finals_.release(queue, slot);
-  queue.last_retired = fmt::format("{} was dropped: {}", gpu_text(slot), reason);
+  queue.last_retired = fmt::format("{} was dropped: {}", slot.label(), reason);
   sweep_.summary.retired.push_back(queue.last_retired);
   sweep_.observer.on_note(queue.last_retired);
 }
@@ -291,19 +219,15 @@ void Dispatcher::abandon_preparations() {
     for (GpuSlot& slot : queue.slots) {
       const bool may_go_on = slot.for_finals && !sweep_.summary.interrupted;
       if (slot.retired || may_go_on || slot.evaluator->idle() || slot.evaluator->running()) continue;
-      abandon(queue, slot);
+      auto candidate = slot.evaluator->abandon();
+      slot.measuring.reset();
+      slot.workload.reset();
+      finals_.release(queue, slot);
+      const bool is_judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
+                             !deserves_another_try(queue, slot, *candidate);
+      if (is_judged) recorder_.record(queue, std::move(*candidate));
     }
   }
-}
-
-void Dispatcher::abandon(TaskQueue& queue, GpuSlot& slot) {
-  auto candidate = slot.evaluator->abandon();
-  slot.measuring.reset();
-  slot.workload.reset();
-  finals_.release(queue, slot);
-  const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
-                      !deserves_another_try(queue, slot, *candidate);
-  if (judged) recorder_.record(queue, std::move(*candidate));
 }
 
 void Dispatcher::check_survivors() {

@@ -36,7 +36,6 @@ class MeasuringEvaluator : public Evaluator {
                         bool calibrate) override {
     workload_ = &task;
     baselines_.clear();
-    baseline_rows_.clear();
     waiting_baselines_.assign(std::make_move_iterator(baselines.begin()),
                               std::make_move_iterator(baselines.end()));
     baseline_.reset();
@@ -124,7 +123,12 @@ class MeasuringEvaluator : public Evaluator {
   void describe(const Measured& measured) {
     add_measured(candidate_->trial, measured, candidate_->task->instantiator.workload(), target_);
     if (candidate_->leader_us) add_screening(candidate_->trial, *candidate_->leader_us);
-    add_baseline(candidate_->trial, baselines_);
+    compare(candidate_->trial);
+  }
+
+  void compare(Trial& row) const {
+    add_baseline(row, baselines_);
+    if (row.baseline_us) row.baseline_error = row.baseline_error.value_or(0);
   }
 
   std::optional<Evaluation> take(const Prepared& prepared) {
@@ -138,10 +142,8 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   Evaluation first_prepared(const Prepared& prepared) {
-    baselines_ = prepared.baselines;
-    for (const MeasuredBaseline& baseline : baselines_) {
-      baseline_rows_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
-    }
+    for (const Measured& baseline : prepared.baselines)
+      baselines_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
     return measure_next_baseline({.calibration = prepared.calibration, .note = prepared.note});
   }
 
@@ -156,8 +158,8 @@ class MeasuringEvaluator : public Evaluator {
       request.ticket = ++ticket_;
       client_->dispatch(request);
     } else {
-      for (Trial& row : baseline_rows_) add_baseline(row, baselines_);
-      evaluation.baselines = std::exchange(baseline_rows_, {});
+      for (Trial& row : baselines_) compare(row);
+      evaluation.baselines = baselines_;
     }
     return evaluation;
   }
@@ -169,9 +171,7 @@ class MeasuringEvaluator : public Evaluator {
     row.gpu_uuid = target_.uuid;
     Evaluation evaluation;
     if (row.outcome == Outcome::ok && measured.timing) {
-      baselines_.push_back({row.template_name, "", row.kernel_expression, "", "",
-                            row.relative_error.value_or(0), *measured.timing});
-      baseline_rows_.push_back(std::move(row));
+      baselines_.push_back(std::move(row));
     } else {
       evaluation.note = left_out_as_baseline(row);
     }
@@ -251,8 +251,7 @@ class MeasuringEvaluator : public Evaluator {
   PrepareRequest request_;  ///< of the workload
   bool reported_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
-  std::vector<MeasuredBaseline> baselines_;  ///< of the workload
-  std::vector<Trial> baseline_rows_;         ///< rows of baselines_, until all are known
+  std::vector<Trial> baselines_;             ///< of the workload
   std::deque<Candidate> waiting_baselines_;  ///< to be measured
   std::optional<Candidate> baseline_;        ///< that a worker measures
   std::optional<Candidate> candidate_;

@@ -21,13 +21,13 @@ namespace tiletune {
 struct Candidate {
   Task* task = nullptr;
   std::uint64_t index = 0;  ///< in the task's space
-  Instance instance;
-  Trial trial;
-  std::shared_ptr<const Binary> binary;
-  std::vector<Occupancy> occupancies;  ///< by launch
-  bool deferred = false;               ///< it was put off before
-  std::optional<double> leader_us;     ///< whoever is clearly slower than this is screened out
-  std::vector<OutputFile> outputs;     ///< where its outputs are to be written
+  Instance instance = {};
+  Trial trial = {};
+  std::shared_ptr<const Binary> binary = {};
+  std::vector<Occupancy> occupancies = {};  ///< by launch
+  bool deferred = false;                    ///< it was put off before
+  std::optional<double> leader_us = {};     ///< whoever is clearly slower than this is screened out
+  std::vector<OutputFile> outputs = {};     ///< where its outputs are to be written
 
   int losses = 0;                            ///< workers lost with it
   bool lost_without_fault = false;           ///< it had no part in the last of them

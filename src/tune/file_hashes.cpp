@@ -1,5 +1,3 @@
-#include "tune/file_hashes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "tune/task.h"
 
 namespace tiletune {
 

@@ -38,29 +38,23 @@ Json argument_json(const ArgumentValue& argument) {
   return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", to_json(argument.value)}};
 }
 
-Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
-  Json list = Json::array();
-  for (const SizedWorkspace& array : workspace) {
-    list.push_back({{"name", array.name},
-                    {"type", name(array.type)},
-                    {"elements", array.elements},
-                    {"bytes", array.bytes()},
-                    {"zeroed", array.zeroed}});
-  }
-  return list;
-}
-
-Json arguments_json(const std::vector<ArgumentValue>& arguments) {
-  Json list = Json::array();
-  for (const ArgumentValue& argument : arguments) list.push_back(argument_json(argument));
-  return list;
+Json workspace_json(const SizedWorkspace& array) {
+  return {{"name", array.name},
+          {"type", name(array.type)},
+          {"elements", array.elements},
+          {"bytes", array.bytes()},
+          {"zeroed", array.zeroed}};
 }
 
 /// A copy is a list: GPU, peer, elements before the first in either, elements, and the word of a signal.
-Json copies_json(const std::vector<PeerCopy>& copies) {
+Json copy_json(const PeerCopy& copy) {
+  return {copy.gpu, copy.peer, copy.from, copy.to, copy.elements, copy.word};
+}
+
+template <typename Item>
+Json list_json(const std::vector<Item>& items, Json (*json_of)(const Item&)) {
   Json list = Json::array();
-  for (const PeerCopy& copy : copies)
-    list.push_back({copy.gpu, copy.peer, copy.from, copy.to, copy.elements, copy.word});
+  for (const Item& item : items) list.push_back(json_of(item));
   return list;
 }
 
@@ -71,16 +65,10 @@ Json step_json(const GpuStep& step) {
   if (!step.from.empty()) json.update({{"from", step.from}, {"to", step.to}});
   if (step.kind == StepKind::collective) json["elements"] = step.elements;
   if (step.kind != StepKind::copy) return json;
-  json["copies"] = copies_json(step.copies);
+  json["copies"] = list_json(step.copies, copy_json);
   if (step.beside) json["beside"] = true;
   if (!step.signal.empty()) json["signal"] = step.signal;
   return json;
-}
-
-Json steps_json(const std::vector<GpuStep>& steps) {
-  Json list = Json::array();
-  for (const GpuStep& step : steps) list.push_back(step_json(step));
-  return list;
 }
 
 bool takes_tensor_maps(const KernelLaunch& launch) {
@@ -95,16 +83,12 @@ Json shape_json(const KernelLaunch& launch) {
           {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
 }
 
-Json launches_json(const Instance& instance) {
-  Json list = Json::array();
-  for (const KernelLaunch& launch : instance.launches) {
-    Json json{{"kernel", launch.kernel_expression}};
-    json.update(shape_json(launch));
-    json["arguments"] = arguments_json(launch.arguments);
-    if (launch.programmatic) json["programmatic"] = true;
-    list.push_back(std::move(json));
-  }
-  return list;
+Json launch_json(const KernelLaunch& launch) {
+  Json json{{"kernel", launch.kernel_expression}};
+  json.update(shape_json(launch));
+  json["arguments"] = list_json(launch.arguments, argument_json);
+  if (launch.programmatic) json["programmatic"] = true;
+  return json;
 }
 
 template <typename Pairs>
@@ -197,15 +181,15 @@ std::string launch_text(const Instance& instance) {
   if (instance.launches.empty()) return "";
   const bool is_one = instance.launches.size() == 1;
   const KernelLaunch& first = instance.launches.front();
-  Json json = is_one ? shape_json(first) : Json{{"launches", launches_json(instance)}};
-  if (!instance.steps.empty()) json["steps"] = steps_json(instance.steps);
-  if (!instance.workspace.empty()) json["workspace"] = workspace_json(instance.workspace);
+  Json json = is_one ? shape_json(first) : Json{{"launches", list_json(instance.launches, launch_json)}};
+  if (!instance.steps.empty()) json["steps"] = list_json(instance.steps, step_json);
+  if (!instance.workspace.empty()) json["workspace"] = list_json(instance.workspace, workspace_json);
   for (const ConstantCopy& constant : instance.constants)
     json["constants"][constant.symbol] = constant.buffer;
   const bool needs_arguments =
       !instance.workspace.empty() || !instance.constants.empty() || !instance.steps.empty();
   if (is_one && (needs_arguments || takes_tensor_maps(first)))
-    json["arguments"] = arguments_json(first.arguments);
+    json["arguments"] = list_json(first.arguments, argument_json);
   return json.dump();
 }
 

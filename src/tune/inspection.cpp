@@ -16,7 +16,7 @@ constexpr std::size_t kMostRows = 10000;
 
 class Inspection {
  public:
-  Inspection(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
+  Inspection(const TuneSpec& spec, const std::vector<Task>& tasks, const std::vector<Target>& targets,
              const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer)
       : spec_(spec),
         tasks_(tasks),
@@ -24,10 +24,9 @@ class Inspection {
         pool_(with_folders(compile, spec, tasks)),
         sass_(sass),
         observer_(observer) {
-    const std::uint64_t share = std::max<std::uint64_t>(1, spec.budget.evaluations / tasks.size());
-    for (Task& task : tasks_)
-      if (spec.budget.evaluations > 0) task.planned = std::min(task.planned, share);
-    for (const Task& task : tasks_) total_ += task.planned * targets_.size();
+    if (spec.budget.evaluations > 0)
+      share_ = std::max<std::uint64_t>(1, spec.budget.evaluations / tasks.size());
+    for (const Task& task : tasks_) total_ += planned(task) * targets_.size();
   }
 
   bool step() {
@@ -71,20 +70,23 @@ class Inspection {
 
   Row& row_of(const Job& job) { return rows_[job.row - handed_over_]; }
 
+  std::uint64_t planned(const Task& task) const { return std::min(share_, task.space.size()); }
+
   bool propose() {
-    while (next_task_ < tasks_.size() && tasks_[next_task_].proposed >= tasks_[next_task_].planned)
-      ++next_task_;
+    for (; next_task_ < tasks_.size() && proposed_ >= planned(tasks_[next_task_]); ++next_task_)
+      proposed_ = 0;
     exhausted_ = next_task_ >= tasks_.size();
     if (exhausted_) return false;
-    Task& task = tasks_[next_task_];
+    const Task& task = tasks_[next_task_];
     // All are shown in the space's order, and of some those that a sweep would try.
-    const bool shows_all = task.planned == task.space.size();
-    const auto index = shows_all ? std::optional(task.proposed) : chosen_of(task);
+    const bool shows_all = share_ >= task.space.size();
+    const auto index = shows_all ? std::optional(proposed_) : chosen_of(task);
     if (!index) {
-      task.planned = task.proposed;
+      ++next_task_;
+      proposed_ = 0;
       return true;
     }
-    ++task.proposed;
+    ++proposed_;
     InspectedConfiguration result{task.spec->name, task.spec->variant, task.problem.label(),
                                   task.space.at(*index).named(*task.spec),
                                   std::vector<InspectedOnGpu>(targets_.size())};
@@ -96,8 +98,8 @@ class Inspection {
 
   /// What a sweep of this task alone would try next, as far as that does not depend on times.
   std::optional<std::uint64_t> chosen_of(const Task& task) {
-    if (task.proposed == 0)
-      strategy_ = find_strategy(spec_.strategy).make({{&task.space, task.planned}}, spec_.strategy.seed);
+    if (proposed_ == 0)
+      strategy_ = find_strategy(spec_.strategy).make({{&task.space, planned(task)}}, spec_.strategy.seed);
     const std::vector<Choice> choices = strategy_->ask(1);
     if (choices.empty()) return std::nullopt;
     strategy_->tell(choices.front(), std::nullopt);
@@ -107,8 +109,7 @@ class Inspection {
   void submit(const Job& job, std::uint64_t index) {
     Instance& instance = row_of(job).result.gpus[job.gpu].instance;
     const Target& target = targets_[job.gpu];
-    std::string impossible = instantiate(*job.task, index, target.model, instance);
-    if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
+    const std::string impossible = launch_fault(*job.task, index, target.model, instance);
     if (!impossible.empty()) return complete(job, refused(row_of(job).result.gpus[job.gpu], impossible));
     pool_.submit(make_compile_request(spec_.compile, *job.task->source, instance, target.architecture),
                  [this, job](const Compiled& compiled) { complete(job, inspected(job, compiled)); });
@@ -160,14 +161,16 @@ class Inspection {
   }
 
   const TuneSpec& spec_;
-  std::vector<Task>& tasks_;
+  const std::vector<Task>& tasks_;
   const std::vector<Target>& targets_;
   CompilePool pool_;
   bool sass_;
   const InspectionObserver& observer_;
   std::deque<Row> rows_;
-  std::size_t handed_over_ = 0;  ///< rows before the first of them
+  std::size_t handed_over_ = 0;       ///< rows before the first of them
+  std::uint64_t share_ = UINT64_MAX;  ///< of each task's configurations, at most
   std::size_t next_task_ = 0;
+  std::uint64_t proposed_ = 0;          ///< configurations of that task
   std::unique_ptr<Strategy> strategy_;  ///< strategy of the task at hand
   bool exhausted_ = false;
   bool idle_ = true;  ///< nothing had finished at the last step
@@ -177,7 +180,7 @@ class Inspection {
 
 }  // namespace
 
-void inspect_tasks(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
+void inspect_tasks(const TuneSpec& spec, const std::vector<Task>& tasks, const std::vector<Target>& targets,
                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer) {
   Inspection inspection(spec, tasks, targets, compile, sass, observer);
   while (inspection.step() && !observer.interrupted()) inspection.wait();

@@ -57,7 +57,7 @@ struct InspectionObserver {
 /// `sass` its machine code as well. A row
 /// is handed over as soon as it and all before it are complete, and not kept; when interrupted, so are those
 /// behind one that is not.
-void inspect_tasks(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
+void inspect_tasks(const TuneSpec& spec, const std::vector<Task>& tasks, const std::vector<Target>& targets,
                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer);
 
 }  // namespace tiletune

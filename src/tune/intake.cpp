@@ -1,5 +1,3 @@
-#include "tune/intake.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -7,6 +5,7 @@
 #include "base/error.h"
 #include "inspect/kernel_code.h"
 #include "tune/ceilings.h"
+#include "tune/engine.h"
 #include "tune/identity.h"
 #include "tune/row.h"
 
@@ -23,8 +22,8 @@ constexpr std::size_t kAhead = 2;
 /// stand still while the GPU is not done with the problem before.
 std::size_t most_ready(TaskQueue& queue, std::size_t workers) {
   if (!queue.compiles()) return 1;
-  if (!queue.keeps_little_under_way()) return kMostReady;
-  return std::max(2 * queue.slots.size(), queue.proposes_ahead() ? kAhead * workers : 0);
+  if (!queue.searches.keep_little_under_way()) return kMostReady;
+  return std::max(2 * queue.slots.size(), queue.searches.propose_ahead() ? kAhead * workers : 0);
 }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
@@ -33,10 +32,9 @@ constexpr int kMostProposals = 256;
 
 void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate) {
   const Task& task = *candidate.task;
-  const bool measures = queue.slots.front().evaluator->measures();
   const IdentityFields measurement =
       measurement_identity(spec, task, queue.target(), candidate.instance, candidate.trial,
-                           measures ? task.operation_hash().value_or("") : "");
+                           queue.measures() ? task.operation_hash().value_or("") : "");
   candidate.trial.measurement = measurement.hex();
   candidate.trial.key = row_identity(candidate.trial, measurement).hex();
 }
@@ -55,21 +53,12 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
     row.kernel_hash = kernel_hash(*compiled.binary);
     row.pipe = pipe_of(candidate.task->spec->operation, *compiled.binary);
     const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
-    add_compiled(row, resources, admission, candidate.instance);
-    add_admission(row, admission);
-    add_waves(row, candidate.instance, admission, gpu);
+    add_admission(row, resources, admission, candidate.instance, gpu);
     candidate.occupancies = admission.occupancies;
   } catch (const UserError& error) {
     row.outcome = Outcome::refused;
     row.reason = unusable_reason(candidate.instance, error);
   }
-}
-
-/// A kernel that is measured has no complete key before its operation's kernels are compiled.
-bool Intake::is_known(TaskQueue& queue, const Candidate& candidate) {
-  const bool waits = queue.slots.front().evaluator->measures() && !candidate.task->operation_hash() &&
-                     !candidate.trial.kernel_hash.empty();
-  return !waits && recorder_.is_known(queue, candidate);
 }
 
 std::size_t Intake::compiling() const {
@@ -84,8 +73,9 @@ TaskQueue* Intake::shortest_queue() {
   const auto workers = static_cast<std::size_t>(sweep_.pool.workers());
   const auto supplies = [](const TaskQueue& queue) { return queue.compiling.size() + queue.ready.size(); };
   for (TaskQueue& queue : sweep_.queues) {
-    const bool wants = queue.alive() && queue.ready.size() < most_ready(queue, workers) &&
-                       queue.has_proposals() && !queue.is_waiting();
+    const Search* next = queue.searches.current();
+    const bool wants = queue.alive() && queue.ready.size() < most_ready(queue, workers) && next != nullptr &&
+                       !next->is_waiting();
     if (wants && (shortest == nullptr || supplies(queue) < supplies(*shortest))) shortest = &queue;
   }
   return shortest;
@@ -94,33 +84,28 @@ TaskQueue* Intake::shortest_queue() {
 void Intake::propose() {
   for (TaskQueue& queue : sweep_.queues) queue.end_searches(sweep_.elapsed_s());
   if (sweep_.stopping) return;
-  for (TaskQueue& queue : sweep_.queues) propose_compiled(queue);
-  const bool few = sweep_.queues.front().keeps_little_under_way();
+  // A few for GPUs that are about to wait for compilers: they are ready after this step.
+  for (TaskQueue& queue : sweep_.queues) {
+    if (!queue.alive()) continue;
+    for (const Proposal& proposal : queue.propose_compiled())
+      if (!start(queue, proposal)) queue.searches[proposal.task->workload].forget_compiled(*proposal.task);
+  }
+  const bool few = sweep_.queues.front().searches.keep_little_under_way();
   const std::size_t most_compiling = (few ? 1 : 4) * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
     if (compiling() >= most_compiling) return;
     TaskQueue* queue = shortest_queue();
     if (queue == nullptr) return;
-    const std::size_t most = !queue->compiles()        ? 1
-                             : queue->proposes_ahead() ? kAhead * most_compiling
-                                                       : most_compiling - compiling();
-    if (const auto proposal = queue->propose(most)) start(*queue, *proposal);
+    const std::size_t most = !queue->compiles()                ? 1
+                             : queue->searches.propose_ahead() ? kAhead * most_compiling
+                                                               : most_compiling - compiling();
+    if (const auto proposal = queue->searches.propose(most)) start(*queue, *proposal);
   }
-}
-
-/// A few for GPUs that are about to wait for compilers: they are ready after this step.
-void Intake::propose_compiled(TaskQueue& queue) {
-  if (!queue.alive()) return;
-  for (const Proposal& proposal : queue.propose_compiled())
-    if (!start(queue, proposal)) queue.forget_compiled(*proposal.task);
 }
 
 /// False when it has to be compiled.
 bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
-  Candidate candidate;
-  candidate.task = proposal.task;
-  candidate.index = proposal.index;
-  candidate.deferred = proposal.deferred;
+  Candidate candidate{.task = proposal.task, .index = proposal.index, .deferred = proposal.deferred};
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (!queue.compiles()) {
     queue.ready.push_back(std::move(candidate));
@@ -128,20 +113,13 @@ bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
   }
   const Target& target = queue.target();
   const std::string impossible =
-      instantiate(*proposal.task, proposal.index, target.model, candidate.instance);
-  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.task->source,
-                                                candidate.instance, target.architecture);
+      launch_fault(*proposal.task, proposal.index, target.model, candidate.instance);
+  CompileRequest request = sweep_.request(queue, *proposal.task, candidate.instance);
   candidate.trial = make_trial(sweep_.spec, *proposal.task, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   name_row(sweep_.spec, queue, candidate);
   if (!impossible.empty()) {
     recorder_.refuse(queue, std::move(candidate), impossible);
-    return true;
-  }
-  const Admission admission = admit_launch(target.model, candidate.instance);
-  if (!admission.admitted) {
-    add_admission(candidate.trial, admission);
-    recorder_.record(queue, std::move(candidate));
     return true;
   }
   if (recognise(request, candidate.trial)) {
@@ -188,7 +166,9 @@ void Intake::admit(TaskQueue& queue, Candidate candidate, const Compiled& compil
   add_binary(sweep_.spec, queue.target().model, candidate, compiled);
   if (row.outcome != Outcome::dispatched) return recorder_.record(queue, std::move(candidate));
   name_row(sweep_.spec, queue, candidate);
-  if (is_known(queue, candidate)) return;
+  // A kernel that is measured has no complete key before its operation's kernels are compiled.
+  const bool is_complete = !queue.measures() || row.kernel_hash.empty() || candidate.task->operation_hash();
+  if (is_complete && recorder_.is_known(queue, candidate)) return;
   queue.ready.push_back(std::move(candidate));
 }
 

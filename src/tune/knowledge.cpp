@@ -175,16 +175,16 @@ void Knowledge::read(const std::filesystem::path& file, Reading& reading) {
   });
 }
 
-std::vector<Knowledge::Known> Knowledge::known_for(const Task* first, std::size_t tasks,
+std::vector<Knowledge::Known> Knowledge::known_for(std::span<const Task> tasks,
                                                    const std::string& gpu) const {
   std::vector<std::optional<std::uint32_t>> spaces(kernels_.size());
-  for (std::size_t i = 0; i < tasks; ++i) {
-    const auto kernel = std::find(kernels_.begin(), kernels_.end(), first[i].spec);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto kernel = std::find(kernels_.begin(), kernels_.end(), tasks[i].spec);
     if (kernel != kernels_.end())
       spaces[static_cast<std::size_t>(kernel - kernels_.begin())] = static_cast<std::uint32_t>(i);
   }
   std::vector<double> distances;
-  for (const Group& group : groups_) distances.push_back(distance(group, first->problem, gpu));
+  for (const Group& group : groups_) distances.push_back(distance(group, tasks.front().problem, gpu));
   std::vector<Known> known;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];

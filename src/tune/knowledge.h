@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ class Knowledge {
   };
   /// For one workload, whose tasks follow each other, on a GPU. Rows whose values are none of a template's do
   /// not count.
-  std::vector<Known> known_for(const Task* first, std::size_t tasks, const std::string& gpu) const;
+  std::vector<Known> known_for(std::span<const Task> tasks, const std::string& gpu) const;
   double relative_time(const Known& known) const;
   Lesson lesson(const Known& known) const;
   /// How well the rows order the times of a problem that they do not hold: the median over the problems, left

@@ -17,7 +17,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "measure/input_values.h"
-#include "tune/python_worker.h"
 
 namespace tiletune {
 

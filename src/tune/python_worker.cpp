@@ -1,5 +1,3 @@
-#include "tune/python_worker.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
@@ -22,6 +20,7 @@
 #include "base/worker_process.h"
 #include "measure/input_values.h"
 #include "spec/npy.h"
+#include "tune/python_run.h"
 
 extern char** environ;
 
@@ -93,39 +92,20 @@ std::vector<char*> passed_environment() {
   return passed;
 }
 
-Descriptor place_of(const std::string& path, std::uint64_t resolve) {
+Descriptor place_without_links(const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = resolve;
-  return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  Descriptor place(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  if (place.is_open()) return place;
+  throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
 }
-
-class Places {
- public:
-  /// Where nothing lies there, nothing is reached.
-  void add(const std::string& path) {
-    if (Descriptor place = place_of(path, 0); place.is_open()) places_.push_back(std::move(place));
-  }
-  void add_without_links(const std::string& path) {
-    places_.push_back(place_of(path, RESOLVE_NO_SYMLINKS));
-    if (!places_.back().is_open())
-      throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
-  }
-  std::vector<int> numbers() const {
-    std::vector<int> numbers;
-    for (const Descriptor& place : places_) numbers.push_back(place.number());
-    return numbers;
-  }
-
- private:
-  std::vector<Descriptor> places_;
-};
 
 void confine_python(const PythonWork& work) {
   Places read;
   for (const char* place : kSystemPlaces) read.add(place);
   for (const std::string& place : work.readable) read.add(place);
-  for (const std::string& place : work.readable_without_links) read.add_without_links(place);
+  for (const std::string& place : work.readable_without_links) read.add(place_without_links(place));
   Places written;
   written.add("/dev/null");
   for (const PythonWork::Output& output : work.outputs) written.add(output.path);
@@ -147,26 +127,7 @@ void limit_python(const PythonWork& work) {
   set_limit(RLIMIT_AS, work.memory_bytes);
 }
 
-PythonStarts prepare(const PythonWork& work) {
-  try {
-    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
-    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
-    confine_python(work);
-    return {};
-  } catch (const UserError& error) {
-    return {error.message(), error.remedy()};
-  } catch (const std::exception& error) {
-    return {error.what(), "Run the same command again; no file may be exchanged meanwhile."};
-  }
-}
-
-}  // namespace
-
-ElementType numpy_type_of(ElementType type) {
-  using enum ElementType;
-  return type == bf16 || type == tf32 || type == e4m3 || type == e5m2 ? f32 : type;
-}
-
+/// Makes the .npy file of an input's values, without padding. Throws UserError when it cannot be written.
 void write_input(const std::filesystem::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   const Workload::Values values = values_of(buffer);
@@ -187,6 +148,7 @@ void write_input(const std::filesystem::path& path, const Workload::SizedBuffer&
                     "Make space there, or set TMPDIR to another folder.");
 }
 
+/// Makes a file of that many zero bytes, at least one. Throws UserError when it cannot be made.
 void make_zeros(const std::filesystem::path& path, std::uint64_t bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   const int error = file.is_open() ? ::posix_fallocate(file.number(), 0,
@@ -196,6 +158,26 @@ void make_zeros(const std::filesystem::path& path, std::uint64_t bytes) {
   throw UserError(
       fmt::format("{} of {} cannot be made: {}", path.string(), human_bytes(bytes), std::strerror(error)),
       "Make space there, or set TMPDIR to another folder.");
+}
+
+PythonStarts prepare(const PythonWork& work) {
+  try {
+    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
+    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
+    confine_python(work);
+    return {};
+  } catch (const UserError& error) {
+    return {error.message(), error.remedy()};
+  } catch (const std::exception& error) {
+    return {error.what(), "Run the same command again; no file may be exchanged meanwhile."};
+  }
+}
+
+}  // namespace
+
+ElementType numpy_type_of(ElementType type) {
+  using enum ElementType;
+  return type == bf16 || type == tf32 || type == e4m3 || type == e5m2 ? f32 : type;
 }
 
 int run_python_worker() {

@@ -1,5 +1,3 @@
-#include "tune/recorder.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "base/text.h"
 #include "tune/ceilings.h"
+#include "tune/engine.h"
 #include "tune/provenance.h"
 #include "tune/row.h"
 
@@ -75,8 +74,8 @@ void Recorder::record(TaskQueue& queue, Candidate candidate) {
   if (!row.measure_ms) return;
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += *row.measure_ms / kMillisecondsPerSecond;
-  count_samples(row);
-  queue.measured_workloads.insert(candidate.task->workload);
+  sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);
+  queue.workloads[candidate.task->workload].is_measured = true;
   queue.standings.add(*candidate.task, candidate.index, row, std::move(candidate.binary));
 }
 
@@ -92,7 +91,7 @@ void Recorder::dispatch(Candidate& candidate) {
 }
 
 /// As a row of this sweep.
-void Recorder::stamp(Trial& row) const {
+void Recorder::stamp(Trial& row) {
   row.sweep_id = row.seen_in_sweep = sweep_.summary.sweep_id;
   row.recorded_at = utc_now();
 }
@@ -100,13 +99,13 @@ void Recorder::stamp(Trial& row) const {
 void Recorder::record_baseline(Trial baseline) {
   stamp(baseline);
   sweep_.database.record(baseline);
-  count_samples(baseline);
+  sweep_.summary.discarded_samples += baseline.discarded_samples.value_or(0);
 }
 
 void Recorder::record_finals(std::vector<Trial> rows) {
   for (Trial& row : rows) {
     stamp(row);
-    count_samples(row);
+    sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);
   }
   keep(std::move(rows));
 }
@@ -117,7 +116,8 @@ void Recorder::keep(std::vector<Trial> rows) {
     if (rows[i].kind != "kernel" || rows[i].measurement.empty()) continue;
     for (const Trial& sharer : sweep_.database.sharers_of(rows[i])) {
       rows.push_back(make_sharing_trial(sharer, rows[i]));
-      if (is_from_before(sharer.seen_in_sweep) || sharer.outcome == rows[i].outcome) continue;
+      const bool is_counted = sharer.seen_in_sweep == sweep_.summary.sweep_id;
+      if (!is_counted || sharer.outcome == rows[i].outcome) continue;
       uncount(sharer.outcome);
       ++sweep_.summary.outcomes[rows[i].outcome];
     }
@@ -140,28 +140,22 @@ void Recorder::disqualify(const std::string& key, Outcome outcome, const std::st
 }
 
 void Recorder::try_again(TaskQueue& queue, const Screened& screened) {
-  queue.defer(screened.task, screened.index);
+  queue.searches.defer(*screened.task, screened.index);
   uncount(Outcome::screened_out);
   --sweep_.summary.finished;
-  if (is_from_before(screened.sweep_id)) --sweep_.summary.reused;
+  if (screened.sweep_id != sweep_.summary.sweep_id) --sweep_.summary.reused;
 }
-
-bool Recorder::is_from_before(std::int64_t sweep_id) const { return sweep_id != sweep_.summary.sweep_id; }
 
 void Recorder::uncount(Outcome outcome) {
   std::map<Outcome, std::uint64_t>& outcomes = sweep_.summary.outcomes;
   if (--outcomes[outcome] == 0) outcomes.erase(outcome);
 }
 
-void Recorder::count_samples(const Trial& row) {
-  sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);
-}
-
 bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
   const std::int64_t this_sweep = sweep_.summary.sweep_id;
   auto row = sweep_.database.find(candidate.trial.key);
   const bool is_own = row.has_value();
-  if (!is_own && queue.slots.front().evaluator->measures() && !candidate.trial.kernel_hash.empty())
+  if (!is_own && queue.measures() && !candidate.trial.kernel_hash.empty())
     row = sweep_.database.find_measurement(candidate.trial.measurement);
   if (!row || (sweep_.options.remeasure && (is_own || row->sweep_id != this_sweep))) return false;
   const bool is_in_flight = row->outcome == Outcome::dispatched && !(is_own && row->sweep_id == this_sweep);
@@ -169,7 +163,7 @@ bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
   const bool may_be_fast =
       row->outcome == Outcome::screened_out && !is_still_too_slow(queue, candidate, *row);
   if ((is_in_flight || may_be_fast) && !candidate.deferred) {
-    queue.defer(candidate.task, candidate.index);
+    queue.searches.defer(*candidate.task, candidate.index);
     return true;
   }
   if (may_be_fast || !is_worth_keeping(row->outcome)) return false;
@@ -182,7 +176,7 @@ bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
 }
 
 bool Recorder::is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const {
-  const Leader* leader = queue.standings.leader(*candidate.task);
+  const Contender* leader = queue.standings.leader(*candidate.task);
   if (leader == nullptr || !row.median_us) return false;
   return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
@@ -211,7 +205,7 @@ void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& 
   if (is_changed) sweep_.database.record(row);
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
   see_baseline(queue, candidate, row);
-  if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
+  if (row.sweep_id != sweep_.summary.sweep_id) ++sweep_.summary.reused;
   count(queue, candidate, row);
   if (row.shares.empty()) queue.standings.add(*candidate.task, candidate.index, row, nullptr);
 }
@@ -226,7 +220,7 @@ void Recorder::share(TaskQueue& queue, const Candidate& candidate, const Trial& 
 }
 
 void Recorder::see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row) {
-  if (queue.workloads_with_baseline_seen.insert(candidate.task->workload).second)
+  if (!std::exchange(queue.workloads[candidate.task->workload].baseline_seen, true))
     sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
 }
 
@@ -235,7 +229,7 @@ void Recorder::count(TaskQueue& queue, const Candidate& candidate, const Trial& 
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
-  queue.tell(*candidate.task, candidate.index, has_run(row.outcome) ? row.median_us : std::nullopt);
+  queue.searches.tell(*candidate.task, candidate.index, has_run(row.outcome) ? row.median_us : std::nullopt);
   scoreboard_.add(*candidate.task, row);
 }
 

@@ -1,5 +1,3 @@
-#include "tune/references.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,9 @@
 #include "base/error.h"
 #include "inspect/kernel_code.h"
 #include "inspect/resources.h"
+#include "tune/engine.h"
 #include "tune/identity.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -22,7 +22,7 @@ constexpr int kTriedForEach = 4;
 constexpr std::size_t kLaunchedForEach = 2;
 
 /// Hash of a candidate's kernel, when the GPU takes it.
-std::optional<std::string> admitted_kernel(const GpuModel& gpu, const ReferenceCandidate& candidate) {
+std::optional<std::string> admitted_kernel(const GpuModel& gpu, const Candidate& candidate) {
   if (!candidate.binary) return std::nullopt;
   try {
     const Admission admission =
@@ -34,108 +34,114 @@ std::optional<std::string> admitted_kernel(const GpuModel& gpu, const ReferenceC
   return std::nullopt;
 }
 
+/// Asks for a configuration whose results are the reference.
+void add_candidate(WorkloadKernels& kernels, const Candidate& candidate) {
+  MeasureRequest request = measure_request(*candidate.task, candidate.instance, *candidate.binary);
+  request.ticket = kernels.candidates.size() + 1;
+  kernels.candidates.push_back(std::move(request));
+}
+
 }  // namespace
 
 void References::fail(TaskQueue& queue, std::size_t workload, const std::string& why) {
-  queue.failed_workloads[workload] = why;
+  queue.workloads[workload].failure = why;
   sweep_.observer.on_note(why);
 }
 
 void References::compile_kernels() {
   for (TaskQueue& queue : sweep_.queues) {
-    if (!queue.slots.front().evaluator->measures()) continue;
-    for (const Task& task : queue.tasks()) {
-      refuse_small_consensus(queue, task);
-      if (task.kernels.empty() && task.reference.empty()) continue;
-      const auto [entry, is_new] = queue.references.try_emplace(task.workload);
-      if (is_new) compile_kernels(queue, task, entry->second);
+    for (std::size_t workload = 0; queue.measures() && workload < queue.workloads.size(); ++workload) {
+      const Search& search = queue.searches[workload];
+      // Templates that share a workload have the same reference.
+      if (const auto fault = consensus_fault(queue.task_of(workload), search.valid()))
+        fail(queue, workload, fault->message());
+      compile_kernels(queue, queue.task_of(workload));
     }
   }
 }
 
-void References::refuse_small_consensus(TaskQueue& queue, const Task& task) {
-  std::uint64_t configurations = 0;
-  if (!consensus_fault(task, task.space.size())) return;
-  for (const Task& other : queue.tasks())
-    if (other.workload == task.workload) configurations += other.space.size();
-  const auto fault = consensus_fault(task, configurations);
-  if (fault && !queue.failed_workloads.contains(task.workload)) fail(queue, task.workload, fault->message());
-}
-
-void References::compile_kernels(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
+void References::compile_kernels(TaskQueue& queue, Task& task) {
+  WorkloadKit& kit = queue.workloads[task.workload].kit;
   for (const TaskKernel& kernel : task.kernels) {
-    ++reference.compiling;
-    const std::size_t place = reference.kernels.operation.size();
-    reference.kernels.operation.emplace_back();
+    ++kit.compiling;
+    const std::size_t place = kit.kernels.operation.size();
+    kit.kernels.operation.emplace_back();
     sweep_.pool.submit(kernel_request(sweep_.spec, task, kernel, queue.target().architecture),
                        [this, &queue, workload = task.workload, place](const Compiled& compiled) {
                          take_kernel(queue, workload, place, compiled);
                        });
   }
   if (task.reference.empty()) return;
-  ReferenceCandidate candidate{&task.reference.front(), {}};
+  Candidate candidate{.task = &task.reference.front()};
   const std::string fault = instantiate(*candidate.task, 0, queue.target().model, candidate.instance);
   if (!fault.empty()) return fail(queue, task.workload, "the reference cannot be launched: " + fault);
   compile_candidate(queue, task.workload, std::move(candidate));
 }
 
-void References::compile_candidate(TaskQueue& queue, std::size_t workload, ReferenceCandidate candidate) {
-  WorkloadReference& reference = queue.references[workload];
-  ++reference.waits_for;
-  const std::size_t place = reference.candidates.size();
-  sweep_.pool.submit(make_compile_request(sweep_.spec.compile, *candidate.task->source, candidate.instance,
-                                          queue.target().architecture),
+void References::compile_candidate(TaskQueue& queue, std::size_t workload, Candidate candidate) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  ++kit.waits_for;
+  const std::size_t place = kit.candidates.size();
+  sweep_.pool.submit(sweep_.request(queue, *candidate.task, candidate.instance),
                      [this, &queue, workload, place](const Compiled& compiled) {
                        take_candidate(queue, workload, place, compiled);
                      });
-  reference.candidates.push_back(std::move(candidate));
+  kit.candidates.push_back(std::move(candidate));
 }
 
 void References::take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place,
                                 const Compiled& compiled) {
-  WorkloadReference& reference = queue.references.at(workload);
-  reference.candidates.at(place).binary = compiled.binary;
-  if (--reference.waits_for > 0) return;
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  kit.candidates.at(place).binary = compiled.binary;
+  if (--kit.waits_for > 0) return;
   if (queue.task_of(workload).reference.empty())
-    choose_candidates(queue, workload, reference);
+    choose_candidates(queue, workload);
   else
-    take_template(queue, workload, reference, compiled);
+    take_template(queue, workload, compiled);
 }
 
-bool References::ready(TaskQueue& queue, const Task& task) {
-  WorkloadReference& reference = queue.references[task.workload];
-  if (reference.compiling > 0) return false;
+bool References::ready(TaskQueue& queue, std::size_t workload) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  // The reference first: it is part of a baseline's key.
+  if (kit.compiling > 0 || !is_made(queue, workload)) return false;
+  if (!std::exchange(kit.has_baselines, true))
+    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, workload, baseline);
+  return kit.compiling_baselines == 0;
+}
+
+/// Whether the reference is there; begins to make it where nothing has.
+bool References::is_made(TaskQueue& queue, std::size_t workload) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  const Task& task = queue.task_of(workload);
   const Operation& operation = task.spec->operation;
-  if (operation.python) {
-    if (!reference.python && !reference.is_made) start_python(queue, task, reference);
-    return reference.is_made;
-  }
-  if (operation.consensus > 0 && !reference.is_made && reference.candidates.empty())
-    begin_consensus(queue, task.workload, reference);
-  return reference.is_made || (operation.consensus == 0 && task.reference.empty());
+  if (operation.python && !kit.python && !kit.is_made) begin_python(queue, workload);
+  if (operation.python) return kit.is_made;
+  if (operation.consensus > 0 && !kit.is_made && kit.candidates.empty()) begin_consensus(queue, workload);
+  return kit.is_made || (operation.consensus == 0 && task.reference.empty());
 }
 
 void References::attend() {
-  for (TaskQueue& queue : sweep_.queues) {
-    for (auto& [workload, reference] : queue.references)
-      if (reference.python) attend_python(queue, workload, reference);
-  }
+  for (TaskQueue& queue : sweep_.queues)
+    for (std::size_t workload = 0; workload < queue.workloads.size(); ++workload)
+      if (queue.workloads[workload].kit.python) take_python(queue, workload);
 }
 
-void References::start_python(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
+void References::begin_python(TaskQueue& queue, std::size_t workload) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
   try {
-    reference.python.emplace(task, sweep_.spec.measure.seed);
+    kit.python.emplace(queue.task_of(workload), sweep_.spec.measure.seed);
   } catch (const UserError& error) {
-    fail(queue, task.workload, fmt::format("{} {}", error.message(), error.remedy()));
-    reference.is_made = true;
+    fail(queue, workload, fmt::format("{} {}", error.message(), error.remedy()));
+    kit.is_made = true;
   }
 }
 
-void References::attend_python(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
-  const auto done = reference.python->poll();
+void References::take_python(TaskQueue& queue, std::size_t workload) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  const auto done = kit.python->poll();
   if (!done) return;
-  reference.python.reset();
-  reference.is_made = true;
+  kit.python.reset();
+  kit.is_made = true;
   if (done->reason.empty()) return;
   const PythonReference& python = *queue.task_of(workload).spec->operation.python;
   fail(queue, workload,
@@ -144,36 +150,34 @@ void References::attend_python(TaskQueue& queue, std::size_t workload, WorkloadR
 }
 
 /// Tries the same configurations in every sweep of a space: templates in turn, evenly drawn.
-void References::begin_consensus(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
+void References::begin_consensus(TaskQueue& queue, std::size_t workload) {
   std::vector<Task*> tasks;
-  for (Task& task : queue.tasks())
-    if (task.workload == workload && task.space.size() > 0) tasks.push_back(&task);
+  for (Task& task : queue.searches[workload].tasks())
+    if (task.space.size() > 0) tasks.push_back(&task);
   std::mt19937_64 random(1);
   std::set<std::pair<const Task*, std::uint64_t>> chosen;
   const int tries = kTriedForEach * tasks.front()->spec->operation.consensus;
   for (int i = 0; i < tries; ++i) {
-    const Task& task = *tasks[static_cast<std::size_t>(i) % tasks.size()];
+    Task& task = *tasks[static_cast<std::size_t>(i) % tasks.size()];
     const std::uint64_t index = random() % task.space.size();
     if (!chosen.emplace(&task, index).second) continue;
-    ReferenceCandidate candidate{&task, {}};
-    if (!instantiate(task, index, queue.target().model, candidate.instance).empty()) continue;
-    if (!admit_launch(queue.target().model, candidate.instance).admitted) continue;
-    compile_candidate(queue, workload, std::move(candidate));
+    Candidate candidate{.task = &task};
+    if (launch_fault(task, index, queue.target().model, candidate.instance).empty())
+      compile_candidate(queue, workload, std::move(candidate));
   }
-  if (reference.waits_for == 0) choose_candidates(queue, workload, reference);
+  if (queue.workloads[workload].kit.waits_for == 0) choose_candidates(queue, workload);
 }
 
-void References::choose_candidates(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
-  const int agreeing = reference.kernels.agreeing = queue.task_of(workload).spec->operation.consensus;
-  reference.is_made = true;
+void References::choose_candidates(TaskQueue& queue, std::size_t workload) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  const int agreeing = kit.kernels.agreeing = queue.task_of(workload).spec->operation.consensus;
+  kit.is_made = true;
   const auto most = kLaunchedForEach * static_cast<std::size_t>(agreeing);
   std::set<std::string> kernels;
-  for (const ReferenceCandidate& candidate : std::exchange(reference.candidates, {})) {
+  for (const Candidate& candidate : std::exchange(kit.candidates, {})) {
     const auto kernel = admitted_kernel(queue.target().model, candidate);
-    if (!kernel || kernels.size() == most || !kernels.insert(*kernel).second) continue;
-    MeasureRequest request = measure_request(*candidate.task, candidate.instance, *candidate.binary);
-    request.ticket = kernels.size();
-    reference.kernels.candidates.push_back(std::move(request));
+    if (kernel && kernels.size() < most && kernels.insert(*kernel).second)
+      add_candidate(kit.kernels, candidate);
   }
   if (static_cast<int>(kernels.size()) >= agreeing) return;
   fail(queue, workload,
@@ -185,20 +189,18 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload, Workl
 
 void References::take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place,
                              const Compiled& compiled) {
-  WorkloadReference& reference = queue.references.at(workload);
-  --reference.compiling;
-  for (Task& task : queue.tasks())
-    if (task.workload == workload && compiled.binary)
-      task.kernels[place].hash = kernel_hash(*compiled.binary);
-  reference.kernels.operation[place] = compiled.binary;
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  --kit.compiling;
+  for (Task& task : queue.searches[workload].tasks())
+    if (compiled.binary) task.kernels[place].hash = kernel_hash(*compiled.binary);
+  kit.kernels.operation[place] = compiled.binary;
   const auto fault = kernel_fault(queue.task_of(workload).kernels[place], compiled);
   if (fault) fail(queue, workload, *fault);
 }
 
-void References::take_template(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
-                               const Compiled& compiled) {
-  ReferenceCandidate candidate = std::move(reference.candidates.front());
-  reference.candidates.clear();
+void References::take_template(TaskQueue& queue, std::size_t workload, const Compiled& compiled) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  const Candidate candidate = std::exchange(kit.candidates, {}).front();
   const std::string& name = candidate.task->spec->name;
   if (!candidate.binary)
     return fail(queue, workload,
@@ -207,13 +209,47 @@ void References::take_template(TaskQueue& queue, std::size_t workload, WorkloadR
   if (!kernel)
     return fail(queue, workload, fmt::format("the reference, {}, cannot be launched on this GPU", name));
   const std::string hash = result_identity(*kernel, candidate.instance).hex();
-  for (Task& task : queue.tasks())
-    if (task.workload == workload) task.reference_hash = hash;
-  MeasureRequest request = measure_request(*candidate.task, candidate.instance, *candidate.binary);
-  request.ticket = 1;
-  reference.kernels.candidates = {std::move(request)};
-  reference.kernels.agreeing = 1;
-  reference.is_made = true;
+  for (Task& task : queue.searches[workload].tasks()) task.reference_hash = hash;
+  add_candidate(kit.kernels, candidate);
+  kit.kernels.agreeing = 1;
+  kit.is_made = true;
+}
+
+void References::begin_baseline(TaskQueue& queue, std::size_t workload, Task& task) {
+  const Target& target = queue.target();
+  Candidate candidate{.task = &task};
+  const std::string fault = launch_fault(task, 0, target.model, candidate.instance);
+  CompileRequest request = sweep_.request(queue, task, candidate.instance);
+  candidate.trial = make_trial(sweep_.spec, task, target, candidate.instance, request);
+  candidate.trial.kind = "baseline";
+  if (!fault.empty()) {
+    candidate.trial.outcome = Outcome::refused;
+    candidate.trial.reason = fault;
+    return sweep_.observer.on_note(left_out_as_baseline(candidate.trial));
+  }
+  ++queue.workloads[workload].kit.compiling_baselines;
+  sweep_.pool.submit(std::move(request),
+                     [this, &queue, workload, candidate = std::move(candidate)](const Compiled& compiled) {
+                       take_baseline(queue, workload, candidate, compiled);
+                     });
+}
+
+void References::take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate,
+                               const Compiled& compiled) {
+  WorkloadKit& kit = queue.workloads[workload].kit;
+  --kit.compiling_baselines;
+  Trial& row = candidate.trial;
+  add_binary(sweep_.spec, queue.target().model, candidate, compiled);
+  if (row.outcome != Outcome::dispatched) return sweep_.observer.on_note(left_out_as_baseline(row));
+  const IdentityFields measurement =
+      measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
+                           queue.task_of(workload).operation_hash().value_or(""));
+  row.measurement = measurement.hex();
+  row.key = baseline_identity(row, measurement).hex();
+  // In the operation's order, in whichever they were compiled.
+  const auto place = std::upper_bound(kit.baselines.begin(), kit.baselines.end(), candidate,
+                                      [](const auto& a, const auto& b) { return a.task < b.task; });
+  kit.baselines.insert(place, std::move(candidate));
 }
 
 }  // namespace tiletune

@@ -38,10 +38,12 @@ std::string types_text(const Operation& operation) {
   return text + fmt::format("accumulator:{}", name(accumulator));
 }
 
-std::string options_text(const Operation& operation) {
+/// "name=value name=value"
+template <typename Pairs>
+std::string pairs_text(const Pairs& pairs) {
   std::string text;
-  for (const auto& [option, value] : operation.own_options)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", option, value);
+  for (const auto& [name, value] : pairs)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 
@@ -52,25 +54,10 @@ std::string dimensions_json(const Problem& problem) {
   return dimensions.dump();
 }
 
-std::string scalars_text(const Operation& operation) {
-  std::string text;
-  for (const auto& [scalar, value] : operation.scalars) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
-  }
-  return text;
-}
-
-/// "[0.871,0.129]"
-std::string shares_text(const std::vector<double>& shares) {
+/// With three digits behind the point: "[0.871,0.129]", "[165.2,164.8]"
+std::string list_text(const std::vector<double>& numbers) {
   Json list = Json::array();
-  for (const double share : shares) list.push_back(std::round(1e3 * share) / 1e3);
-  return list.dump();
-}
-
-/// "[165.2,164.8]"
-std::string times_text(const std::vector<double>& times_us) {
-  Json list = Json::array();
-  for (const double time_us : times_us) list.push_back(std::round(1e3 * time_us) / 1e3);
+  for (const double number : numbers) list.push_back(std::round(1e3 * number) / 1e3);
   return list.dump();
 }
 
@@ -102,15 +89,38 @@ template <typename T>
 requires requires(T figure) { cell_of(figure); }
 Cell cell_of(const std::optional<T>& figure) { return figure ? cell_of(*figure) : Cell(); }
 
-/// Puts every figure into the column of its name, where there is one.
-template <HasFields Figures>
-void add_figures(Trial& trial, const Figures& figures) {
-  for_each_field<Figures>([&](const auto& field) {
-    const auto& figure = figures.*field.member;
-    if constexpr (requires { cell_of(figure); }) {
-      if (const Column* column = find_column(field.name)) column->write(trial, cell_of(figure));
+std::string waves_text(const Instance& instance, const Admission& admission, const GpuModel& gpu) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const TileCount& tiles = instance.tiles[i];
+    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
+    at_once *= gpu.multiprocessors;
+    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
+    const bool is_known = tiles.expression && at_once > 0;
+    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
+  }
+  return list.dump();
+}
+
+/// Puts every field into the column of its name, where there is one.
+template <HasFields Fields>
+void add_fields(Trial& trial, const Fields& fields) {
+  for_each_field<Fields>([&](const auto& field) {
+    const auto& value = fields.*field.member;
+    if constexpr (requires { cell_of(value); }) {
+      if (const Column* column = find_column(field.name)) column->write(trial, cell_of(value));
     }
   });
+}
+
+/// Warns of samples that were discarded.
+void add_throttling(Trial& trial) {
+  const auto discarded = trial.discarded_samples.value_or(0);
+  if (discarded == 0) return;
+  const std::string& reasons = trial.throttle_reasons;
+  add_warning(trial,
+              fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
+                          discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
 }
 
 /// What rows of kernels and baselines have in common.
@@ -118,10 +128,10 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
   Trial trial;
   const Operation& operation = task.spec->operation;
   trial.operation = operation.name;
-  trial.options = options_text(operation);
+  trial.options = pairs_text(operation.own_options);
   trial.dimensions = dimensions_json(task.problem);
   trial.problem = task.problem.label();
-  trial.scalars = scalars_text(operation);
+  trial.scalars = pairs_text(operation.scalars);
   trial.element_types = types_text(operation);
   trial.source = target.source;
   trial.gpu = target.name;
@@ -142,7 +152,7 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
 
 bool is_of_variant(const Trial& row, const Operation& operation) {
   if (row.element_types.empty()) return true;
-  return row.element_types == types_text(operation) && row.options == options_text(operation);
+  return row.element_types == types_text(operation) && row.options == pairs_text(operation.own_options);
 }
 
 Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target) {
@@ -167,20 +177,20 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
 }
 
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
-                          const MeasuredBaseline& baseline) {
+                          const Measured& baseline) {
   Trial trial = common_trial(spec, task, target);
   trial.kind = "baseline";
   trial.template_name = baseline.name;
-  trial.kernel_expression = baseline.kernel;
-  trial.derived = Json{{"library", baseline.library}, {"algorithm", baseline.algorithm}}.dump();
+  const auto& [library, kernels, algorithm] = *baseline.library;
+  trial.kernel_expression = kernels;
+  trial.derived = Json{{"library", library}, {"algorithm", algorithm}}.dump();
   trial.key =
-      baseline_identity(trial, baseline.library, inputs_text(task), policy_identity(spec.measure, spec.view))
-          .hex();
+      baseline_identity(trial, library, inputs_text(task), policy_identity(spec.measure, spec.view)).hex();
   trial.outcome = Outcome::ok;
-  trial.relative_error = baseline.relative_error;
+  trial.relative_error = baseline.accuracy ? baseline.accuracy->relative_error : 0;  // 0: was not compared
   trial.pipe = library_pipe(task.spec->operation);
   trial.timed_in = kSampling;
-  add_timing(trial, baseline.timing, task.instantiator.workload(), target);
+  add_timing(trial, *baseline.timing, task.instantiator.workload(), target);
   add_throttling(trial);
   if (!baseline.warning.empty()) add_warning(trial, baseline.warning);
   return trial;
@@ -199,10 +209,9 @@ Trial make_twin_trial(const Trial& original) {
   twin.key = twin_key(original.key);
   twin.kind = "twin";
   twin.outcome = Outcome::ok;
-  for (auto* absent : {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us,
-                       &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_energy_mj,
-                       &twin.sustained_tflops_per_w, &twin.with_copies_us})
-    absent->reset();
+  twin.first_median_us.reset();
+  for (const Column& column : trial_columns())
+    if (column.is_figure) column.write(twin, Cell());
   return twin;
 }
 
@@ -228,21 +237,19 @@ void add_warning(Trial& trial, const std::string& warning) {
   trial.warnings += warning;
 }
 
-void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
-                  const Instance& instance) {
-  const std::size_t shown = admission.occupancies.empty() ? 0 : narrowest(admission.occupancies);
+void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
+                   const Instance& instance, const GpuModel& gpu) {
+  const bool has_occupancies = !admission.occupancies.empty();
+  const std::size_t shown = has_occupancies ? narrowest(admission.occupancies) : 0;
   const Resources& resources = all.at(shown);
   trial.registers = resources.registers;
   trial.spill_bytes = resources.spill_bytes();
   trial.stack_bytes = resources.stack_bytes;
   trial.static_shared_bytes = resources.static_shared_bytes;
   trial.dynamic_shared_bytes = instance.launches.at(shown).dynamic_shared_bytes;
-}
-
-void add_admission(Trial& trial, const Admission& admission) {
   for (const std::string& warning : admission.warnings) add_warning(trial, warning);
-  if (!admission.occupancies.empty()) {
-    const Occupancy& occupancy = admission.occupancies[narrowest(admission.occupancies)];
+  if (has_occupancies) {
+    const Occupancy& occupancy = admission.occupancies[shown];
     trial.occupancy = occupancy.fraction;
     trial.occupancy_limiter = occupancy.limiter;
     trial.blocks_per_multiprocessor = occupancy.blocks_per_multiprocessor;
@@ -251,20 +258,8 @@ void add_admission(Trial& trial, const Admission& admission) {
     trial.outcome = Outcome::refused;
     trial.reason = admission.reason;
   }
-}
-
-void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu) {
-  if (admission.occupancies.size() != instance.launches.size()) return;
-  Json list = Json::array();
-  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
-    const TileCount& tiles = instance.tiles[i];
-    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
-    at_once *= gpu.multiprocessors;
-    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
-    const bool is_known = tiles.expression && at_once > 0;
-    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
-  }
-  trial.waves = list.dump();
+  if (admission.occupancies.size() == instance.launches.size())
+    trial.waves = waves_text(instance, admission, gpu);
 }
 
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target) {
@@ -279,10 +274,10 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   trial.clocks_mhz = timing.clocks_mhz;
   trial.launches_per_sample = timing.batch;
   trial.discarded_samples = timing.discarded;
-  add_figures(trial, timing);
+  add_fields(trial, timing);
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
-  trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : times_text(timing.gpu_medians_us);
+  trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : list_text(timing.gpu_medians_us);
   add_throughput(trial, workload, target);
 }
 
@@ -304,15 +299,23 @@ std::optional<double> energy_mj(const std::optional<double>& power_w,
   return *power_w * *launch_us * kMicrojoulesInMillijoules;
 }
 
-void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
+void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_fields(trial, accuracy); }
+
+void add_figures(Trial& trial, const Figures& figures) {
+  for (const auto& [name, figure] : figures) {
+    const Column* column = find_column(name);
+    if (column != nullptr && column->is_figure) column->write(trial, cell_of(figure));
+  }
+}
 
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
-  add_figures(trial, measured);
+  add_fields(trial, measured);
+  add_figures(trial, measured.figures);
   if (measured.timing) {
     trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
     add_timing(trial, *measured.timing, workload, target);
   }
-  if (!measured.launch_shares.empty()) trial.launch_shares = shares_text(measured.launch_shares);
+  if (!measured.launch_shares.empty()) trial.launch_shares = list_text(measured.launch_shares);
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
   trial.printed = printed_text(measured.printed);
   add_condition(trial, measured.condition);
@@ -337,7 +340,7 @@ void add_screening(Trial& trial, double leader_us) {
 }
 
 void add_condition(Trial& trial, const GpuCondition& condition) {
-  add_figures(trial, condition);
+  add_fields(trial, condition);
   trial.energy_mj = energy_mj(trial.power_w, trial.median_us);
   add_throttling(trial);
   if (!condition.neighbours.empty())
@@ -347,36 +350,19 @@ void add_condition(Trial& trial, const GpuCondition& condition) {
                 "samples hold the host's launch latency: launches wait for their end, as under a profiler");
 }
 
-void add_throttling(Trial& trial) {
-  const auto discarded = trial.discarded_samples.value_or(0);
-  if (discarded == 0) return;
-  const std::string& reasons = trial.throttle_reasons;
-  add_warning(trial,
-              fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
-                          discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
-}
-
 std::string left_out_as_baseline(const Trial& row) {
   return fmt::format("{} is left out as a baseline of {}: {}: {}", row.template_name, row.problem,
                      name(row.outcome), row.reason);
 }
 
-void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {
-  const auto fastest = std::min_element(baselines.begin(), baselines.end(), [](const auto& a, const auto& b) {
-    return a.timing.median_us < b.timing.median_us;
-  });
+void add_baseline(Trial& trial, const std::vector<Trial>& baselines) {
+  const auto fastest =
+      std::min_element(baselines.begin(), baselines.end(),
+                       [](const Trial& a, const Trial& b) { return a.median_us < b.median_us; });
   if (fastest == baselines.end()) return;
-  Trial row;
-  row.template_name = fastest->name;
-  row.median_us = fastest->timing.median_us;
-  row.relative_error = fastest->relative_error;
-  add_baseline(trial, row);
-}
-
-void add_baseline(Trial& trial, const Trial& baseline) {
-  trial.baseline = baseline.template_name;
-  trial.baseline_us = baseline.median_us;
-  trial.baseline_error = baseline.relative_error;
+  trial.baseline = fastest->template_name;
+  trial.baseline_us = fastest->median_us;
+  trial.baseline_error = fastest->relative_error;
   if (trial.median_us) trial.percent_of_baseline = 100 * *trial.baseline_us / *trial.median_us;
 }
 

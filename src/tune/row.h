@@ -25,14 +25,13 @@ bool is_of_variant(const Trial& row, const Operation& operation);
 
 /// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
-                          const MeasuredBaseline& baseline);
+                          const Measured& baseline);
 
-/// What the compiled kernels need: of several launches, those of the one with the lowest occupancy.
-void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
-                  const Instance& instance);
-void add_admission(Trial& trial, const Admission& admission);
-/// For other sizes: how often a launch fills this GPU with thread blocks, or with the tiles that they share.
-void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu);
+/// What the compiled kernels need, and whether the GPU takes them: of several launches, the figures of the
+/// one with the lowest occupancy. For other sizes also how often a launch fills this GPU with thread blocks,
+/// or with the tiles that they share.
+void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
+                   const Instance& instance, const GpuModel& gpu);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
 /// The energy of one launch, mJ; none where the power is not known.
 std::optional<double> energy_mj(const std::optional<double>& power_w, const std::optional<double>& launch_us);
@@ -40,6 +39,8 @@ std::optional<double> energy_mj(const std::optional<double>& power_w, const std:
 /// have.
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
+/// Takes the figures that store/trial_columns.h lists.
+void add_figures(Trial& trial, const Figures& figures);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);
@@ -47,14 +48,10 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
 void add_screening(Trial& trial, double leader_us);
 /// The note of a baseline that its row says is not to be compared with.
 std::string left_out_as_baseline(const Trial& row);
-/// Compares with the fastest of the baselines, if there are any.
-void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
-/// Compares with a baseline's row.
-void add_baseline(Trial& trial, const Trial& baseline);
+/// Compares with the fastest of these rows of baselines, if there are any.
+void add_baseline(Trial& trial, const std::vector<Trial>& baselines);
 /// What was seen of the GPU during the samples that the row has; warns of what may have disturbed them.
 void add_condition(Trial& trial, const GpuCondition& condition);
-/// Warns of samples that were discarded.
-void add_throttling(Trial& trial);
 /// The row of a second copy of a kernel, without its times.
 Trial make_twin_trial(const Trial& original);
 /// Its key.

@@ -17,27 +17,7 @@
 
 namespace tiletune {
 
-/// The fastest row so far of those that are screened against each other.
-struct Leader {
-  std::string key;
-  double median_us = 0;
-  double upper_us = 0;  ///< upper end of its 95% interval
-  /// What it was known to take at most when others were screened against it: the finals may find it a little
-  /// slower.
-  double lowest_upper_us = 0;
-};
-
-/// A configuration that may take part in its workload's finals.
-struct StandingsEntry {
-  Task* task = nullptr;
-  std::uint64_t index = 0;  ///< in the task's space
-  std::string key;
-  double first_us = 0;         ///< its median before any finals
-  Leader time;                 ///< for as long as nobody is faster
-  bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its place
-  std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
-  std::shared_ptr<const Binary> binary = nullptr;  ///< none for a reused row
-};
+struct GpuSlot;
 
 /// A configuration that was given up as slower than its leader.
 struct Screened {
@@ -47,10 +27,34 @@ struct Screened {
   std::int64_t sweep_id = 0;  ///< the one that measured it
 };
 
+/// A configuration that was measured, and may lead its problem or take part in its finals, where its ticket
+/// is its place, counted from 1.
+struct Contender : Screened {
+  /// What finals have found against it.
+  struct Fault {
+    Outcome outcome = Outcome::crashed;
+    std::string reason;
+    const GpuSlot* slot = nullptr;  ///< where; null once it is confirmed, and the row does not rank
+  };
+
+  std::string key = {};
+  double first_us = 0;  ///< its median before any finals
+  double upper_us = 0;  ///< upper end of its 95% interval
+  /// What it was known to take at most when others were screened against it: the finals may find it a little
+  /// slower.
+  double lowest_upper_us = 0;
+  bool ranks = true;          ///< false: earlier finals found a fault; it only keeps its place
+  std::int64_t final_of = 0;  ///< the sweep whose finals timed it; 0: none has
+  std::shared_ptr<const Binary> binary = nullptr;  ///< none for a reused row
+  Instance instance = {};                          ///< once it takes part in finals
+  bool suspect = false;                            ///< a GPU lost its worker with it there
+  std::optional<Fault> fault = {};
+};
+
 /// Who takes part in a workload's finals.
 struct Selection {
-  std::vector<StandingsEntry> entries;  ///< all that rank, the leader first
-  bool cut = false;                     ///< the policy would let more take part
+  std::vector<Contender> contenders;  ///< all that rank, the leader first
+  bool cut = false;                   ///< the policy would let more take part
 };
 
 /// The leaders of a queue's workloads and those close to them. It is decided by the times before any finals,
@@ -64,8 +68,8 @@ class Standings {
 
   /// Takes a row that was measured, in this sweep or before.
   void add(Task& task, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
-  /// Whom a task's configurations are screened against.
-  const Leader* leader(const Task& task) const;
+  /// Whom a task's configurations are screened against; null: nobody.
+  const Contender* leader(const Task& task) const;
   Selection selection(std::size_t workload) const;
   /// A row of the task was found to be faulty: whoever is the fastest without it leads. Returns those that
   /// were screened out and would not be by a factor of `screening` now; they count as not tried.
@@ -77,31 +81,14 @@ class Standings {
   using LeaderKey = std::pair<std::size_t, const Task*>;
 
   LeaderKey leader_key(const Task& task) const { return {task.workload, by_template_ ? &task : nullptr}; }
-  void lead(const Task& task, const Leader& candidate);
-  std::size_t entitled(const std::vector<StandingsEntry>& entries) const;
+  void lead(Contender candidate);
+  std::size_t entitled(const std::vector<Contender>& contenders) const;
 
   FinalsPolicy policy_;
   bool by_template_;
-  std::map<LeaderKey, Leader> leaders_;
+  std::map<LeaderKey, Contender> leaders_;  ///< without their binaries
   std::map<LeaderKey, std::vector<Screened>> screened_;
-  std::map<std::size_t, std::vector<StandingsEntry>> entries_;  ///< by workload, fastest first
-};
-
-struct GpuSlot;
-
-/// A configuration that takes part in finals. Its ticket is its place, counted from 1.
-struct Finalist {
-  /// What these finals have found against it.
-  struct Fault {
-    Outcome outcome = Outcome::crashed;
-    std::string reason;
-    const GpuSlot* slot = nullptr;  ///< where; null once it is confirmed, and the row does not rank
-  };
-
-  StandingsEntry entry;
-  Instance instance;
-  bool suspect = false;  ///< a GPU lost its worker with it
-  std::optional<Fault> fault;
+  std::map<std::size_t, std::vector<Contender>> contenders_;  ///< by workload, fastest first
 };
 
 /// How far the finals of one workload have come.
@@ -115,20 +102,25 @@ struct WorkloadFinals {
   };
 
   State state = State::pending;
-  std::vector<Finalist> finalists;        ///< the leader first
+  std::vector<Contender> finalists = {};  ///< the leader first
   std::size_t compiling = 0;              ///< finalists without a binary
   bool without_kernel_baselines = false;  ///< one of them may have ended a worker
   const GpuSlot* lost_on = nullptr;       ///< where a worker was lost with them last
   const GpuSlot* slot = nullptr;          ///< where they are run
-  Clock::time_point begun;                ///< there
+  Clock::time_point begun = {};           ///< there
   std::uint64_t turns = 0;                ///< taken there so far
   int repetitions = 0;
 
   /// The first of those without a fault; null when there is none.
-  const Finalist* leader() const;
+  const Contender* leader() const;
+  std::size_t sound() const;  ///< finalists without a fault
   /// Null when the ticket is of none.
-  Finalist* finalist(std::uint64_t ticket);
-  const Finalist* finalist(std::uint64_t ticket) const;
+  const Contender* finalist(std::uint64_t ticket) const {
+    return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
+  }
+  Contender* finalist(std::uint64_t ticket) {
+    return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
+  }
 };
 
 }  // namespace tiletune

@@ -11,13 +11,8 @@
 #include "base/version.h"
 #include "compile/pool.h"
 #include "store/row_batch.h"
-#include "tune/context.h"
-#include "tune/dispatcher.h"
-#include "tune/finals.h"
-#include "tune/intake.h"
+#include "tune/engine.h"
 #include "tune/provenance.h"
-#include "tune/recorder.h"
-#include "tune/references.h"
 
 namespace tiletune {
 
@@ -45,11 +40,11 @@ class Sweep {
  public:
   Sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database, const SweepOptions& options,
         SweepObserver& observer)
-      : sweep_(spec, gpu_sets, database, options, observer) {}
+      : gpu_sets_(gpu_sets), sweep_(spec, gpu_sets, database, options, observer) {}
 
   SweepSummary run() {
     sweep_.summary.sweep_id = sweep_.database.begin_sweep(sweep_record(sweep_));
-    for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.expected();
+    for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.searches.expected();
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       tell_of_lessons();
@@ -77,7 +72,7 @@ class Sweep {
           fmt::format("{} holds nothing yet to learn from", sweep_.options.learn_from.string()));
       return;
     }
-    const auto correlation = sweep_.knowledge->rank_correlation(sweep_.queues.front().tasks());
+    const auto correlation = sweep_.knowledge->rank_correlation(gpu_sets_.front().tasks);
     const std::string error =
         correlation ? fmt::format("; problems left out in turn are ordered with a rank correlation of {:.2f}",
                                   *correlation)
@@ -109,7 +104,7 @@ class Sweep {
     for (TaskQueue& queue : sweep_.queues) {
       // What waits in vain was not tried.
       if (sweep_.summary.failure) queue.stop(false);
-      for (SearchedWorkload& one : queue.searched()) {
+      for (SearchedWorkload& one : queue.searches.summary()) {
         sweep_.summary.out_of_budget |= one.end == SearchEnd::time;
         sweep_.summary.searched.push_back(std::move(one));
       }
@@ -148,9 +143,9 @@ class Sweep {
     if (std::none_of(sweep_.queues.begin(), sweep_.queues.end(), is_measuring)) {
       if (const auto finals = finals_.progress()) return sweep_.observer.on_progress(*finals);
     }
-    ProgressState state = recorder_.scoreboard().state(sweep_.queues.front().tasks().front());
+    ProgressState state = recorder_.scoreboard().state(gpu_sets_.front().tasks.front());
     state.done = sweep_.summary.finished;
-    for (const TaskQueue& queue : sweep_.queues) state.total += queue.expected();
+    for (const TaskQueue& queue : sweep_.queues) state.total += queue.searches.expected();
     sweep_.observer.on_progress(state);
   }
 
@@ -160,10 +155,10 @@ class Sweep {
     std::vector<int> descriptors;
     auto due = Clock::time_point::max();
     for (const TaskQueue& queue : sweep_.queues) {
-      for (const auto& [workload, reference] : queue.references) {
-        if (!reference.python) continue;
-        if (reference.python->fd() >= 0) descriptors.push_back(reference.python->fd());
-        due = std::min(due, reference.python->deadline());
+      for (const WorkloadState& workload : queue.workloads) {
+        if (!workload.kit.python) continue;
+        if (workload.kit.python->fd() >= 0) descriptors.push_back(workload.kit.python->fd());
+        due = std::min(due, workload.kit.python->deadline());
       }
       for (const GpuSlot& slot : queue.slots) {
         if (slot.retired) continue;
@@ -174,6 +169,7 @@ class Sweep {
     wait_for_work(sweep_.pool, descriptors, due);
   }
 
+  const std::vector<GpuSet>& gpu_sets_;
   SweepContext sweep_;
   std::optional<GroupedWrites> writes_;
   std::uint64_t committed_ = 0;  ///< rows
@@ -184,7 +180,31 @@ class Sweep {
   Dispatcher dispatcher_{sweep_, recorder_, finals_, references_};
 };
 
+/// Each set of GPUs has read its kernels by itself, and may have found them in other folders.
+CompilePoolOptions pool_options(CompilePoolOptions options, const TuneSpec& spec,
+                                const std::vector<GpuSet>& gpu_sets) {
+  for (const GpuSet& gpu_set : gpu_sets) options = with_folders(std::move(options), spec, gpu_set.tasks);
+  return options;
+}
+
 }  // namespace
+
+SweepContext::SweepContext(const TuneSpec& given_spec, std::vector<GpuSet>& gpu_sets,
+                           Database& given_database, const SweepOptions& given_options,
+                           SweepObserver& given_observer)
+    : spec(given_spec),
+      database(given_database),
+      options(given_options),
+      observer(given_observer),
+      pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
+  queues.reserve(gpu_sets.size());
+  const StrategyEntry& strategy = find_strategy(spec.strategy);
+  if (!options.learn_from.empty() && strategy.learns)
+    knowledge.emplace(options.learn_from, gpu_sets.front().tasks, database.file());
+  for (GpuSet& gpu_set : gpu_sets)
+    queues.emplace_back(gpu_set, spec, strategy.make, strategy.learns, knowledge ? &*knowledge : nullptr);
+  if (!options.outputs.empty()) outputs.emplace(options.outputs);
+}
 
 SweepSummary run_sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database,
                        const SweepOptions& options, SweepObserver& observer) {

@@ -1,5 +1,3 @@
-#include "tune/sweep_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "search/strategies.h"
 #include "tune/knowledge.h"
 #include "tune/row.h"
+#include "tune/sweep.h"
 
 namespace tiletune {
 
@@ -25,12 +24,6 @@ constexpr double kMeasureSeconds = 0.025;
 
 constexpr double kShortSeconds = 60;
 constexpr double kUntilPercent = 1;
-
-std::uint64_t configurations(const std::vector<Task>& tasks) {
-  std::uint64_t sum = 0;
-  for (const Task& task : tasks) sum += task.space.size();
-  return sum;
-}
 
 /// A task, and what finds the values of its rows.
 struct Place {
@@ -52,61 +45,47 @@ std::pair<Task*, std::vector<std::uint32_t>> place_of(const Trial& row, const st
   return {nullptr, {}};
 }
 
-class Recorded {
- public:
-  Recorded(const Database& database, const std::string& gpu, std::size_t most)
-      : database_(database), most_(most) {
-    TrialFilter filter;
-    filter.gpus = {gpu};
-    filter.sources = {Source::measured};
-    filter.baselines = false;
-    RankingRows rows = ranking_rows(database, filter);
-    groups_ = rank_rows(rows);
-    // Some words of a name suffice for the filter.
-    std::erase_if(groups_, [&](const RankingGroup& group) { return group.gpu != gpu; });
-  }
-
-  /// The positions of the values of those that are kept, by task.
-  std::map<Task*, std::vector<std::uint32_t>> positions_of(const std::vector<Task*>& workload) const {
-    std::map<Task*, std::vector<std::uint32_t>> kept;
-    std::vector<Place> places;
-    for (Task* task : workload) places.push_back({task, RowPositions(*task->spec)});
-    for (const RankingGroup& group : groups_) {
-      if (group.problem != workload.front()->problem.label()) continue;
-      std::size_t count = 0;
-      for (const RankedRow& ranked : group.rows) {
-        if (count == most_) break;
-        if (ranked.rank == 0) continue;
-        const auto [task, positions] = place_of(database_.row(ranked.id), places);
-        if (task == nullptr) continue;
-        kept[task].insert(kept[task].end(), positions.begin(), positions.end());
-        ++count;
-      }
+/// The positions of the values of a workload's `most` configurations that rank first, by task.
+std::map<Task*, std::vector<std::uint32_t>> recorded_positions(const std::vector<Task*>& workload,
+                                                               const std::vector<RankingGroup>& groups,
+                                                               const Database& database, std::size_t most) {
+  std::map<Task*, std::vector<std::uint32_t>> kept;
+  std::vector<Place> places;
+  for (Task* task : workload) places.push_back({task, RowPositions(*task->spec)});
+  for (const RankingGroup& group : groups) {
+    if (group.problem != workload.front()->problem.label()) continue;
+    std::size_t count = 0;
+    for (const RankedRow& ranked : group.rows) {
+      if (count == most) break;
+      if (ranked.rank == 0) continue;
+      const auto [task, positions] = place_of(database.row(ranked.id), places);
+      if (task == nullptr) continue;
+      kept[task].insert(kept[task].end(), positions.begin(), positions.end());
+      ++count;
     }
-    return kept;
   }
+  return kept;
+}
 
- private:
-  const Database& database_;
-  std::size_t most_;
-  std::vector<RankingGroup> groups_;
-};
-
-}  // namespace
-
-double exhaustive_seconds(const std::vector<Task>& tasks, std::size_t workers, std::size_t gpus) {
+/// How long trying all configurations would take, with so many compile workers and GPUs (0: times are
+/// predicted).
+double exhaustive_seconds(std::uint64_t count, std::size_t workers, std::size_t gpus) {
   const double compiling = kCompileCpuSeconds / static_cast<double>(std::max<std::size_t>(1, workers));
   const double measuring = gpus == 0 ? 0 : kMeasureSeconds / static_cast<double>(gpus);
-  return static_cast<double>(configurations(tasks)) * std::max(compiling, measuring);
+  return static_cast<double>(count) * std::max(compiling, measuring);
 }
+
+}  // namespace
 
 std::string choose_strategy(TuneSpec& spec, const std::vector<Task>& tasks, std::size_t workers,
                             std::size_t gpus) {
   if (spec.strategy.name != kAutomaticStrategy) return "";
   Budget& budget = spec.budget;
-  const double seconds = exhaustive_seconds(tasks, workers, gpus);
+  std::uint64_t count = 0;
+  for (const Task& task : tasks) count += task.space.size();
+  const double seconds = exhaustive_seconds(count, workers, gpus);
   const bool fits_time = seconds <= (budget.seconds > 0 ? budget.seconds : kShortSeconds);
-  const bool fits_count = budget.evaluations == 0 || configurations(tasks) <= budget.evaluations;
+  const bool fits_count = budget.evaluations == 0 || count <= budget.evaluations;
   if (budget.until_percent == 0 && fits_count &&
       (fits_time || (budget.evaluations > 0 && budget.seconds == 0))) {
     spec.strategy.name = "exhaustive";
@@ -124,17 +103,24 @@ void keep_recorded(std::vector<Task>& tasks, const Database& database, const std
                    std::size_t most) {
   std::map<std::size_t, std::vector<Task*>> workloads;
   for (Task& task : tasks) workloads[task.workload].push_back(&task);
-  const Recorded recorded(database, gpu, most);
+  TrialFilter filter;
+  filter.gpus = {gpu};
+  filter.sources = {Source::measured};
+  filter.baselines = false;
+  RankingRows rows = ranking_rows(database, filter);
+  std::vector<RankingGroup> groups = rank_rows(rows);
+  // Some words of a name suffice for the filter.
+  std::erase_if(groups, [&](const RankingGroup& group) { return group.gpu != gpu; });
   std::uint64_t left = 0;
   for (const auto& [number, workload] : workloads) {
-    std::map<Task*, std::vector<std::uint32_t>> kept = recorded.positions_of(workload);
+    std::map<Task*, std::vector<std::uint32_t>> kept = recorded_positions(workload, groups, database, most);
     for (Task* task : workload) {
-      left += task->spec->parameters.empty() ? task->planned : 0;
-      if (task->spec->parameters.empty()) continue;  // It has one configuration.
-      TemplateSpec only = *task->spec;
-      only.listed = std::move(kept[task]);
-      task->space = Space(only, task->problem);
-      left += task->planned = task->space.size();
+      if (!task->spec->parameters.empty()) {  // Otherwise it has one configuration.
+        TemplateSpec only = *task->spec;
+        only.listed = std::move(kept[task]);
+        task->space = Space(only, task->problem);
+      }
+      left += task->space.size();
     }
   }
   if (left > 0) return;

@@ -12,12 +12,11 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/cache.h"
-#include "compile/compiled_file.h"
+#include "compile/pool.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "space/option_text.h"
 #include "spec/problem.h"
-#include "tune/file_hashes.h"
 #include "tune/identity.h"
 #include "tune/python_run.h"
 
@@ -108,7 +107,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Task task{&kernel, problem, make_space(spec, kernel, problem, stop, spec.shard),
             Instantiator(kernel, problem)};
-  task.planned = task.space.size();
   for (const TemplateSpec& reference : kernel.reference) {
     Task one{&reference, problem, make_space(spec, reference, problem, stop),
              Instantiator(reference, problem)};
@@ -159,22 +157,10 @@ std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& g
   }
 }
 
-namespace {
-
-/// With the launch as the driver takes it.
-KernelCall call_of(const KernelLaunch& launch, const std::string& symbol) {
-  const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  const LaunchShape shape{u(launch.grid.x),
-                          u(launch.grid.y),
-                          u(launch.grid.z),
-                          u(launch.block.x),
-                          u(launch.block.y),
-                          u(launch.block.z),
-                          u(launch.dynamic_shared_bytes)};
-  return {symbol, shape, launch.arguments, launch.programmatic};
+std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
+  std::string fault = instantiate(task, index, gpu, instance);
+  return fault.empty() ? admit_launch(gpu, instance).reason : fault;
 }
-
-}  // namespace
 
 std::string unusable_reason(const Instance& instance, const UserError& error) {
   if (instance.compiled_file.empty()) return error.what();
@@ -184,8 +170,9 @@ std::string unusable_reason(const Instance& instance, const UserError& error) {
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary) {
   MeasureRequest request;
   request.cubin = binary.cubin;
-  for (std::size_t i = 0; i < instance.launches.size(); ++i)
-    request.calls.push_back(call_of(instance.launches[i], binary.kernel_symbols.at(i)));
+  request.launches = instance.launches;
+  for (std::size_t i = 0; i < request.launches.size(); ++i)
+    request.launches[i].symbol = binary.kernel_symbols.at(i);
   request.steps = instance.steps;
   request.constants = instance.constants;
   request.workspace = instance.workspace;
@@ -334,7 +321,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     for (auto& workload : tasks_of(problem, spec, sources, make)) {
       for (Task& task : workload) {
         task.workload = workloads;
-        planned += task.planned;
+        planned += task.space.size();
         tasks.push_back(std::move(task));
       }
       ++workloads;
@@ -438,6 +425,11 @@ bool uses_nccl(const TemplateSpec& kernel) {
                      [](const StepSpec& step) { return step.kind == StepKind::collective; });
 }
 
+void add_once(const std::optional<LibraryOperation>& operation, std::vector<LibraryOperation>& operations) {
+  if (operation && std::find(operations.begin(), operations.end(), *operation) == operations.end())
+    operations.push_back(*operation);
+}
+
 }  // namespace
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
@@ -448,26 +440,18 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
-  // The libraries that the whole sweep needs: a worker that is confined opens no library.
-  request.needs_blas =
-      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
-        const Operation& operation = kernel.operation;
-        return operation.reference_library || (spec.baseline != Baseline::none && operation.baseline_library);
-      });
-  request.needs_nccl =
-      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& one) {
-        const auto& library = one.operation.baseline_library;
-        const bool compares = spec.baseline != Baseline::none && library && is_over_gpus(*library) &&
-                              *library != LibraryOperation::row_split_gemm;
-        return compares || uses_nccl(one) ||
-               std::any_of(one.baselines.begin(), one.baselines.end(), uses_nccl) ||
-               std::any_of(one.reference.begin(), one.reference.end(), uses_nccl);
-      });
+  for (const TemplateSpec& one : spec.templates) {
+    add_once(one.operation.reference_library, request.sweep_references);
+    if (spec.baseline != Baseline::none) add_once(one.operation.baseline_library, request.sweep_baselines);
+    request.needs_nccl = request.needs_nccl || uses_nccl(one) ||
+                         std::any_of(one.baselines.begin(), one.baselines.end(), uses_nccl) ||
+                         std::any_of(one.reference.begin(), one.reference.end(), uses_nccl);
+  }
   for (std::size_t i = 0; i < kernels.operation.size(); ++i) {
     const TaskKernel& kernel = task.kernels[i];
     const Binary& binary = *kernels.operation[i];
-    PrepareRequest::OperationLaunch launch{kernel.spec->input, binary.cubin,
-                                           call_of(*kernel.launch, binary.kernel_symbols.front())};
+    PrepareRequest::OperationLaunch launch{kernel.spec->input, binary.cubin, *kernel.launch};
+    launch.launch.symbol = binary.kernel_symbols.front();
     if (kernel.is_reference())
       request.reference = std::move(launch);
     else

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -14,10 +16,27 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
-#include "tune/file_hashes.h"
 #include "tune/target.h"
 
 namespace tiletune {
+
+/// Hashes of the files that inputs and expected outputs lie in. A version of a file is hashed once.
+class ArrayHashes {
+ public:
+  /// Hashes what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError
+  /// when one cannot be read, or has changed since it was checked.
+  std::string hash_of(const Workload& workload);
+
+ private:
+  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes);
+
+  std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
+};
+
+/// Hash of a function of Python: its name, its file, and the modules that the file may import from its own
+/// folder: files *.py there and below, but for hidden folders and virtual environments. Throws UserError when
+/// these are too many.
+std::string hash_of_python(const PythonReference& reference);
 
 /// A kernel of a task's operation.
 struct TaskKernel {
@@ -31,7 +50,7 @@ struct TaskKernel {
   std::string label() const;
 };
 
-/// One variant of a template on one problem: its space, and how far the sweep has come with it.
+/// One variant of a template on one problem, and its space.
 struct Task {
   const TemplateSpec* spec = nullptr;
   Problem problem;
@@ -49,9 +68,6 @@ struct Task {
   std::vector<Task> baselines =
       {};                    ///< of its workload, in the workload's first task; one configuration each
   std::size_t workload = 0;  ///< tasks of one workload share buffers, reference and baseline
-  std::uint64_t planned =
-      0;  ///< configurations that may be proposed: the space's size, until its search ends
-  std::uint64_t proposed = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
   /// What stands for the reference and the kernels of inputs in rows' keys; none while one of them is not
@@ -112,6 +128,8 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
 /// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
 /// keeps its parameters alone; then the reason is returned.
 std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
+/// The same, and why the configuration cannot be launched; empty when it may.
+std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
 
 /// Why the binary of a configuration cannot be used, with the file that a person has compiled.
 std::string unusable_reason(const Instance& instance, const UserError& error);

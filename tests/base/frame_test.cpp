@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/hash.h"
 #include "carries.h"
 
 namespace tiletune {
@@ -39,21 +38,8 @@ TEST(Frame, RefusesBytesThatBeginNoFrame) {
 
 TEST(Frame, RefusesAHugeLengthBeforeItsPayloadArrives) {
   FrameReader reader;
-  reader.feed(std::string("TTF1\xff\xff\xff\xff\0\0\0\0", 12));
+  reader.feed("TTF1\xff\xff\xff\xff");
   EXPECT_THROW(reader.next(), ProtocolError);
-}
-
-TEST(Frame, RefusesEverySingleBitFlipOfThePayload) {
-  const std::string good = encode_frame(sample());
-  for (std::size_t byte = 8; byte < good.size(); ++byte) {
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      std::string bad = good;
-      bad[byte] = static_cast<char>(static_cast<unsigned char>(bad[byte]) ^ (1U << bit));
-      FrameReader reader;
-      reader.feed(bad);
-      EXPECT_THROW(reader.next(), ProtocolError) << "byte " << byte << " bit " << bit;
-    }
-  }
 }
 
 TEST(Frame, RefusesPayloadsThatAreNoTypedMap) {
@@ -67,9 +53,7 @@ TEST(Frame, RefusesPayloadsThatAreNoTypedMap) {
 /// A frame around a payload that encode_frame() would not make.
 std::string framed(const std::string& payload) {
   std::string frame = "TTF1";
-  for (const std::uint64_t word : {std::uint64_t{payload.size()}, checksum64(payload)}) {
-    for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>(word >> shift & 0xff);
-  }
+  for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>(payload.size() >> shift & 0xff);
   return frame + payload;
 }
 

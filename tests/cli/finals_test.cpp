@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "carries.h"
@@ -217,25 +216,6 @@ TEST(Finals, AWrongResultCostsItsRowTheRank) {
   }
 }
 
-TEST(Finals, OneThatFindsNoMemoryInThemKeepsItsFirstTime) {
-  const Sandbox sandbox;
-  sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "finals_refused", 4));
-  const std::vector<Trial> kernels = kernels_of(sandbox);
-  EXPECT_EQ(kernels_with(kernels, Outcome::ok), kConfigurations);
-  for (std::size_t i = 0; i < kSeats; ++i) EXPECT_EQ(kernels[i].timed_in, i == 3 ? "sampling" : "final");
-}
-
-TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
-  const Sandbox sandbox;
-  const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(3), "finals_killed", 2));
-  EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_TRUE(carries(run.err, {"finals of 1x1x1 on Fake H200", "5 times", "signal 9"}));
-  for (const Trial& row : kernels_of(sandbox)) {
-    EXPECT_EQ(row.outcome, Outcome::ok);
-    EXPECT_EQ(row.timed_in, "sampling");
-  }
-}
-
 bool all_are_ok(const Sandbox& sandbox) {
   return kernels_with(rows_of(sandbox), Outcome::ok) == kConfigurations;
 }
@@ -285,55 +265,6 @@ TEST(Finals, ComeOnTopOfASpentBudget) {
   EXPECT_TRUE(carries(run.out, {"time budget"}));
   EXPECT_EQ(of_kind(sandbox, "twin").size(), 1U);
   expect_finals(sandbox);
-}
-
-TEST(Finals, OfEveryProblemRunOnOneOfTheGpus) {
-  const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(kConfigurations);
-  const Finished run = sandbox.run(
-      measured_sweep(config, "slow", 3,
-                     {"--gpus", "0,1", "--problem", "1x1x1", "--problem", "2x1x1", "--problem", "3x1x1"}));
-  EXPECT_EQ(run.code, 0) << run.err;
-  std::map<std::string, std::set<std::string>> gpus;
-  std::map<std::string, std::size_t> finalists;
-  for (const Trial& row : rows_of(sandbox)) {
-    if (row.timed_in == "final") gpus[row.problem].insert(row.gpu_uuid);
-    if (row.timed_in == "final" && row.kind == "kernel") ++finalists[row.problem];
-  }
-  ASSERT_EQ(finalists.size(), 3U);
-  for (const auto& [problem, count] : finalists) {
-    EXPECT_GE(count, std::size_t{kSeats}) << problem;
-    EXPECT_EQ(gpus[problem].size(), 1U) << problem;
-  }
-}
-
-TEST(Finals, AnotherGpuDecidesWhetherItWasTheParticipantsFault) {
-  for (const char* mode : {"1:finals_crash", "1:finals_killed", "finals_crash"}) {
-    const Sandbox sandbox;
-    const std::string config = sandbox.write_tiny_space(kConfigurations);
-    const Finished run = sandbox.run(measured_sweep(config, mode, 2, {"--gpus", "0,1"}));
-    EXPECT_EQ(run.code, 0) << run.err;
-    const bool fails_everywhere = std::string(mode) == "finals_crash";
-    expect_finals(sandbox, fails_everywhere ? std::set<std::size_t>{1} : std::set<std::size_t>{});
-  }
-}
-
-TEST(Finals, OnAGpuThatDiesInThemBlameNobody) {
-  const Sandbox sandbox;
-  const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "finals_die", 2));
-  EXPECT_TRUE(carries(run.err, {"no GPU"}));
-  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
-}
-
-/// What others were screened out against it is not tried again on the word of a GPU that is broken.
-TEST(Finals, OnAGpuThatDiesInThemLeaveTheLeaderItsRank) {
-  const Sandbox sandbox;
-  const Finished run =
-      sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "spread_finals_die", 1));
-  EXPECT_TRUE(carries(run.err, {"no GPU"}));
-  const std::vector<Trial> rows = rows_of(sandbox);
-  EXPECT_GT(kernels_with(rows, Outcome::screened_out), 0);
-  EXPECT_EQ(kernels_with(rows, Outcome::ok) + kernels_with(rows, Outcome::screened_out), kConfigurations);
 }
 
 /// Cubins of 11 MiB, of which four fit into a message.

@@ -1,12 +1,13 @@
 // A kernel's source in, a template and a config out, which the other commands take.
 
+#include "author/init.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "cli/expect_error.h"
-#include "draft/manifest.h"
 
 namespace tiletune {
 namespace init_test {

@@ -51,25 +51,6 @@ TEST(Screening, WhatWasScreenedOutIsNotMeasuredAgainWhileItsLeaderStands) {
   EXPECT_NE(again.out.find("12 reused"), std::string::npos) << again.out;
 }
 
-TEST(Screening, BeforeTheLeaderIsKnownAgainNothingIsMeasuredAgain) {
-  const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(kConfigurations);
-  sandbox.run(measured_sweep(config, "spread"));
-  {
-    // The first to be measured had no leader.
-    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
-    std::vector<Trial> rows = database.trials({});
-    Trial& first =
-        *std::find_if(rows.begin(), rows.end(), [](const Trial& row) { return row.kind == "kernel"; });
-    first.outcome = Outcome::ok;
-    first.median_us = first.ci_low_us = first.ci_high_us = 2000;
-    database.record_all(rows);
-  }
-  const Finished again = sandbox.run(measured_sweep(config, "spread"));
-  EXPECT_NE(again.out.find("12 reused"), std::string::npos) << again.out;
-  for (const Trial& row : rows_of(sandbox)) EXPECT_EQ(row.sweep_id, 1) << row.template_name;
-}
-
 TEST(Screening, WhatWasScreenedOutIsMeasuredAnewWhenItsLeaderIsGone) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(kConfigurations);

@@ -126,25 +126,6 @@ TEST(Implausible, CeilingsAreMeasuredAgainOnlyOnce) {
   EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::implausible), kConfigurations - 3) << run.out;
 }
 
-/// Every time the finals are held the leader is found to be wrong, until as many are left as are tried again.
-TEST(DisqualifiedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
-  const Sandbox sandbox;
-  const Finished run =
-      sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "spread_finals_wrong", 1));
-  EXPECT_EQ(run.code, 0) << run.err;
-  const std::vector<Trial> rows = kernels_of(sandbox);
-  EXPECT_GT(kernels_with(rows, Outcome::wrong_result), 0);
-  double best_us = 1e9;
-  for (const Trial& row : rows) {
-    if (row.outcome == Outcome::ok) best_us = std::min(best_us, row.first_median_us.value_or(*row.median_us));
-  }
-  for (const Trial& row : rows) {
-    if (row.outcome != Outcome::screened_out) continue;
-    EXPECT_GT(*row.median_us, 1.5 * best_us) << row.parameters;
-  }
-  EXPECT_NE(run.out.find("14 of 14 configurations"), std::string::npos) << run.out;
-}
-
 /// The number that stands before some words of a text.
 std::int64_t number_before(const std::string& text, const std::string& words) {
   const std::size_t end = text.find(words);

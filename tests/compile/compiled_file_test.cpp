@@ -1,10 +1,9 @@
-#include "compile/compiled_file.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "carries.h"
+#include "compile/compiler.h"
 #include "compile/pool.h"
 #include "compile/test_support.h"
 

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/fields_json.h"
-#include "compile/message.h"
 #include "compile/pool.h"
 
 namespace tiletune {

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "carries.h"
+#include "compile/compiler.h"
 #include "compile/included_files.h"
-#include "compile/nvrtc_program.h"
 #include "compile/test_support.h"
 
 namespace tiletune {

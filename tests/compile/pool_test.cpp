@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "carries.h"
-#include "compile/nvrtc_program.h"
+#include "compile/compiler.h"
 #include "compile/test_support.h"
 
 namespace tiletune {

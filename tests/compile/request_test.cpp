@@ -9,7 +9,7 @@
 
 #include "base/frame.h"
 #include "carries.h"
-#include "compile/message.h"
+#include "compile/pool.h"
 #include "compile/test_support.h"
 
 namespace tiletune {

@@ -1,8 +1,7 @@
-#include "compile/standard_headers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compile/compiler.h"
 #include "compile/pool.h"
 #include "test_support.h"
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "foreign/row.h"
 #include "importing.h"
 
 namespace tiletune {

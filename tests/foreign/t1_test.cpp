@@ -1,6 +1,5 @@
 #include "foreign/t1.h"
 
-#include "foreign/python_list.h"
 #include "spec/fixture.h"
 
 namespace tiletune {

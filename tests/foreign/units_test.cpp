@@ -1,6 +1,6 @@
-#include "foreign/units.h"
-
 #include <gtest/gtest.h>
+
+#include "foreign/format.h"
 
 namespace tiletune {
 namespace units_test {

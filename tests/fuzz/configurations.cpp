@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/fuzz.h"
-#include "spec/lists.h"
+#include "spec/problem.h"
 
 namespace {
 

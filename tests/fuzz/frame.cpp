@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fields_json.h"
-#include "base/hash.h"
-#include "compile/message.h"
+#include "compile/pool.h"
 #include "fuzz/fuzz.h"
 #include "measure/messages.h"
 
@@ -18,14 +17,10 @@ using namespace tiletune;
 using namespace tiletune::fuzz;
 using Json = nlohmann::ordered_json;
 
-std::string little_endian(std::uint64_t value) {
-  std::string bytes;
-  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift & 0xff);
-  return bytes;
-}
-
 std::string framed(std::string_view payload) {
-  return "TTF1" + little_endian(payload.size()) + little_endian(checksum64(payload)) + std::string(payload);
+  std::string frame = "TTF1";
+  for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>(payload.size() >> shift & 0xff);
+  return frame.append(payload);
 }
 
 std::string channel_bytes(int kind, std::string_view rest) {

@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "draft/host_code.h"
-#include "draft/manifest.h"
+#include "author/init.h"
 #include "fuzz/fuzz.h"
 
 namespace {
@@ -27,7 +26,7 @@ void check(const SourceFacts& facts, const KernelText& kernel) {
 void check_host_code(const std::string& text) {
   HostCode host(text);
   host.leave_out("k.cu(2): error: no", "k.cu");
-  host.leave_out_declarations("k.cu(1): error: no\nk.cu(5): error: no", "k.cu");
+  host.leave_out("k.cu(1): error: no\nk.cu(5): error: no", "k.cu", true);
   require(host.blanked().size() == text.size(), "what is left out keeps its place");
   require(host.guarded().size() >= text.size(), "guards are added");
 }

@@ -1,7 +1,8 @@
 // A portfolio: the best.json that `tiletune portfolio --apply` names.
 
+#include "output/portfolio.h"
+
 #include "fuzz/fuzz.h"
-#include "output/applied_portfolio.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // A list of problems: a JSON or CSV file that --problems names.
 
 #include "fuzz/fuzz.h"
-#include "spec/lists.h"
+#include "spec/problem.h"
 
 namespace {
 

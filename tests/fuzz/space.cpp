@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "fuzz/fuzz.h"
-#include "space/condition.h"
+#include "space/component.h"
 #include "space/operators.h"
 #include "space/program.h"
 #include "space/scope.h"
@@ -131,7 +131,7 @@ class OneByOne {
   }
 
   const TemplateSpec& spec_;
-  SymbolTable symbols_;
+  space::SymbolTable symbols_;
   std::vector<Value> constants_;
   std::vector<space::Program> derived_, constraints_;
 };

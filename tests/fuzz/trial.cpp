@@ -44,7 +44,7 @@ Cells cells_of(const std::string& row, std::size_t number) {
   for (const std::string& cell : split(row, '\x1f')) {
     const std::size_t at = cell.find_first_of("=#:");
     if (at == std::string::npos) continue;
-    for (const Column& column : trial_columns()) {
+    for (const Column& column : stored_columns()) {
       if (column.name == cell.substr(0, at))
         cells[column.name] = cell_of(cell[at], column.type, cell.substr(at + 1));
     }
@@ -109,7 +109,7 @@ class AnyRows {
     if (!insert_) insert_.emplace(connection_, insert_sql());
     insert_->reset();
     int index = 0;
-    for (const Column& column : trial_columns()) {
+    for (const Column& column : stored_columns()) {
       const auto found = cells.find(column.name);
       bind_cell(*insert_, ++index, found == cells.end() ? Cell() : found->second);
     }
@@ -117,7 +117,7 @@ class AnyRows {
   }
 
   static std::string insert_sql() {
-    const std::string marks = join(std::vector<std::string>(trial_columns().size(), "?"), ", ");
+    const std::string marks = join(std::vector<std::string>(stored_columns().size(), "?"), ", ");
     return fmt::format("INSERT OR IGNORE INTO trial ({}) VALUES ({})", column_list(), marks);
   }
 

@@ -1,7 +1,7 @@
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 
-#include "gpu/cublaslt.h"
+#include "gpu/cublas.h"
 
 namespace tiletune {
 namespace cublaslt_names_test {

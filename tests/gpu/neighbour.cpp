@@ -39,7 +39,7 @@ void disturb(int device) {
   kernels.fill_values(ElementType::f16, b.address(), all, values, 2);
   BlasGemm gemm;
   gemm.m = gemm.n = gemm.k = kSize;
-  gemm.a = gemm.b = gemm.c = BlasType::f16;
+  gemm.a = gemm.b = gemm.c = ElementType::f16;
   gemm.a_address = a.address();
   gemm.b_address = b.address();
   gemm.c_address = c.address();

@@ -52,7 +52,7 @@ MeasureRequest kernel(std::uint64_t ticket) {
   MeasureRequest request;
   request.ticket = ticket;
   request.cubin = "binary\0bytes";
-  request.calls.emplace_back();
+  request.launches.emplace_back();
   return request;
 }
 
@@ -81,7 +81,7 @@ TEST(GpuClient, MeasuresAndGoesOn) {
   client.prepare(problem());
   const auto prepared = as<Prepared>(wait(client));
   ASSERT_EQ(prepared.baselines.size(), 1U);
-  EXPECT_EQ(prepared.baselines[0].timing.median_us, 201);
+  EXPECT_EQ(prepared.baselines[0].timing->median_us, 201);
   for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) {
     client.dispatch(kernel(ticket));
     const auto measured = as<Measured>(wait(client));
@@ -288,7 +288,7 @@ TEST(GpuClient, AFinalistBeyondTheBoundIsWrong) {
   const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
   const auto finals = as<FinalsMeasured>(end);
   ASSERT_FALSE(finals.times.empty());
-  for (const FinalTime& time : finals.times)
+  for (const Measured& time : finals.times)
     EXPECT_EQ(time.outcome, time.ticket == 2 ? Outcome::wrong_result : Outcome::ok) << time.ticket;
 }
 

@@ -219,8 +219,11 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   host_copies = request.policy.finals.host_copies;
   gpus = request.workload.gpus;
   Prepared prepared;
-  prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", "", 1e-7,
-                                summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}})});
+  Measured& baseline = prepared.baselines.emplace_back();
+  baseline.name = "cublas";
+  baseline.library = LibraryKernels{"cuBLAS 0.0.0", "sgemm", ""};
+  baseline.accuracy = Accuracy{1e-7, 1e-6, 1e-5, "C[0,0]"};
+  baseline.timing = summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}});
   if (request.calibrate)
     prepared.calibration = Calibration{60, 700, 700, 350, 1400, 1400, 4000, 4500, 30000, 1.25, 2, 1.5};
   if (prepared.calibration && mode == "tired") prepared.calibration->ffma_tflops = 55;
@@ -229,8 +232,8 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
 }
 
 /// A time of the finals: every round is a little slower than the one before for all alike.
-FinalTime final_time(const MeasureRequest& finalist, double base_us, int rounds) {
-  FinalTime time;
+Measured final_time(const MeasureRequest& finalist, double base_us, int rounds) {
+  Measured time;
   time.ticket = finalist.ticket;
   Samples samples;
   constexpr double kDrift = 0.004;
@@ -242,7 +245,7 @@ FinalTime final_time(const MeasureRequest& finalist, double base_us, int rounds)
   return time;
 }
 
-void fail(FinalTime& time, Outcome outcome, const std::string& reason) {
+void fail(Measured& time, Outcome outcome, const std::string& reason) {
   time.outcome = outcome;
   time.reason = reason;
   time.timing.reset();
@@ -282,22 +285,22 @@ void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds
       fail(finals.times.back(), Outcome::refused, "out of memory");
     }
   }
-  FinalTime twin = final_time({}, 0.99 * 1.0002 * time_us(request.finalists.front()), rounds);
+  Measured twin = final_time({}, 0.99 * 1.0002 * time_us(request.finalists.front()), rounds);
   twin.name = "twin";
-  FinalTime baseline = final_time({}, kBaseline_us, rounds);
+  Measured baseline = final_time({}, kBaseline_us, rounds);
   baseline.name = "cublas";
   finals.times.insert(finals.times.end(), {twin, baseline});
   for (const FinalsRequest::Baseline& kernel : request.baselines) {
-    FinalTime time = final_time({}, 0.99 * time_us(kernel.kernel), rounds);
+    Measured time = final_time({}, 0.99 * time_us(kernel.kernel), rounds);
     time.name = kernel.name;
     finals.times.push_back(time);
   }
-  for (FinalTime& time : finals.times) {
+  for (Measured& time : finals.times) {
     if (!host_copies || time.name == "twin" || !time.timing) continue;
     if (mode == "no_host_memory")
       time.warning = "not timed with copies from and to the host: out of memory";
     else
-      time.with_copies_us = time.timing->median_us + kCopies_us;
+      time.figures["with_copies_us"] = time.timing->median_us + kCopies_us;
   }
   finals.wall_ms = 5;
   channel.send(to_json(finals));

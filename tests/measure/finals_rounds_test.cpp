@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "measure/finals_steps.h"
+#include "measure/finals.h"
 
 namespace tiletune {
 namespace finals_rounds_test {

@@ -20,6 +20,14 @@ Json travelled(const Json& json) {
   return *reader.next();
 }
 
+KernelLaunch launch_of(const char* symbol, std::int64_t blocks, std::int64_t threads) {
+  KernelLaunch launch;
+  launch.grid.x = blocks;
+  launch.block.x = threads;
+  launch.symbol = symbol;
+  return launch;
+}
+
 MeasureRequest sample_request() {
   MeasureRequest request;
   request.ticket = 42;
@@ -27,18 +35,20 @@ MeasureRequest sample_request() {
       "\x7f"
       "ELF\0\xff",
       6);
-  KernelCall& call = request.calls.emplace_back();
-  call.symbol = "_Z5sgemm";
-  call.shape = {1, 2, 3, 4, 5, 6, 70000};
+  KernelLaunch& launch = request.launches.emplace_back();
+  launch.symbol = "_Z5sgemm";
+  launch.grid = {1, 2, 3};
+  launch.block = {4, 5, 6};
+  launch.dynamic_shared_bytes = 70000;
   request.constants = {{"d_filter", "filter", 144}};
   request.workspace = {{"partials", ElementType::bf16, std::int64_t{1} << 40, false},
                        {"tickets", ElementType::u32, 0, true}};
-  call.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
-                    {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
-                    {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
-                    {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
-                     TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
-                    {Argument::Kind::tensor_map, "B", ElementType::i32, Value{}}};
+  launch.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
+                      {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
+                      {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
+                      {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
+                       TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
+                      {Argument::Kind::tensor_map, "B", ElementType::i32, Value{}}};
   request.tolerance_factor = 2;
   request.leader_us = 2650;
   return request;
@@ -55,10 +65,10 @@ TEST(Messages, MeasureRequestSurvives) {
   const MeasureRequest after = from_json<MeasureRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.cubin, before.cubin);
-  EXPECT_EQ(after.calls[0].shape.dynamic_shared_bytes, 70000U);
-  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
-  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
-  EXPECT_FALSE(after.calls[0].arguments[4].tensor_map);
+  EXPECT_EQ(after.launches[0].dynamic_shared_bytes, 70000);
+  EXPECT_EQ(after.launches[0].arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
+  EXPECT_EQ(after.launches[0].arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
+  EXPECT_FALSE(after.launches[0].arguments[4].tensor_map);
   EXPECT_EQ(after.workspace[0].bytes(), std::size_t{1} << 41);
 }
 
@@ -72,8 +82,8 @@ TEST(Messages, PrepareRequestSurvives) {
   before.policy.cache = CachePolicy::warm;
   before.policy.samples = 31;
   before.baseline = Baseline::none;
-  before.inputs = {{"A", std::string("\x7f\0", 2), {"fill", {2, 1, 1, 32, 1, 1, 0}, {}}}};
-  before.reference = PrepareRequest::OperationLaunch{"", "cubin", {"reference", {9, 1, 1, 256, 1, 1, 0}, {}}};
+  before.inputs = {{"A", std::string("\x7f\0", 2), launch_of("fill", 2, 32)}};
+  before.reference = PrepareRequest::OperationLaunch{"", "cubin", launch_of("reference", 9, 256)};
   const PrepareRequest after = from_json<PrepareRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.policy.cache, CachePolicy::warm);
@@ -140,13 +150,21 @@ TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
 
 TEST(Messages, PreparedSurvives) {
   Prepared before;
-  before.baselines.push_back(
-      {"cublaslt", "cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8", "odd", 1e-7, summarise({{2, 3}})});
+  Measured& baseline = before.baselines.emplace_back(timed({2, 3}));
+  baseline.name = "cublaslt";
+  baseline.warning = "odd";
+  baseline.library = LibraryKernels{"cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8"};
+  baseline.accuracy = Accuracy{1e-7, 7e-6, 1e-4, "C[12,77]"};
   before.calibration = Calibration{65.1, 4200, 33000, 1.25, 1.5, 0.53};
   before.note = "cuBLASLt: 2 of 8 were left out";
   const Prepared after = from_json<Prepared>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
-  EXPECT_EQ(after.baselines.front().timing.median_us, 2.5);
+  EXPECT_EQ(after.baselines.front().timing->median_us, 2.5);
+  for (const char* const needed : {"timing", "library"}) {
+    Json bad = to_json(before);
+    bad["baselines"][0][needed] = nullptr;
+    EXPECT_THROW(from_json<Prepared>(bad), ProtocolError) << needed;
+  }
 }
 
 TEST(Messages, FinalsSurvive) {
@@ -159,8 +177,7 @@ TEST(Messages, FinalsSurvive) {
   measured.times.resize(2);
   measured.times[0].ticket = 43;
   measured.times[0].timing = summarise({{3, 1, 2}});
-  measured.times[0].sustained = Sustained{2.5, 1425, 699};
-  measured.times[0].with_copies_us = 812.5;
+  measured.times[0].figures = {{"sustained_us", 2.5}, {"sustained_power_w", std::nullopt}};
   measured.times[1].warning = "not timed with copies";
   measured.times[1].name = "twin";
   measured.times[1].outcome = Outcome::unstable;
@@ -203,7 +220,7 @@ TEST(Messages, EveryMissingOrMistypedMemberIsRefused) {
 
 TEST(Messages, UnknownEnumValuesAreRefused) {
   Json bad = to_json(sample_request());
-  bad["calls"][0]["arguments"][0]["kind"] = "register";
+  bad["launches"][0]["arguments"][0]["kind"] = "register";
   EXPECT_THROW(from_json<MeasureRequest>(bad), ProtocolError);
   Json measured = to_json(Measured{});
   measured["outcome"] = "splendid";
@@ -222,7 +239,7 @@ TEST(Messages, TensorMapsThatAreNoneAreRefused) {
         std::pair("pitches", "[0]"), std::pair("box", "[8]"), std::pair("box", "[8, 257]"),
         std::pair("swizzle", R"("256B")"), std::pair("promotion", R"("32B")"), std::pair("offset", "-1")}) {
     Json request = to_json(sample_request());
-    request["calls"][0]["arguments"][3]["tensor_map"][member] = Json::parse(bad);
+    request["launches"][0]["arguments"][3]["tensor_map"][member] = Json::parse(bad);
     EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError) << member << ": " << bad;
   }
 }
@@ -238,7 +255,7 @@ TEST(Messages, SamplesThatAreNoTimesAreRefused) {
 TEST(Messages, IntegersThatDoNotFitAreRefused) {
   for (const Json& bad : {Json(1e300), Json(0.5), Json(-1), Json(std::uint64_t{1} << 32U)}) {
     Json request = to_json(sample_request());
-    request["calls"][0]["shape"]["grid_z"] = bad;
+    request["launches"][0]["grid"]["z"] = bad;
     EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError) << bad;
   }
   Json request = to_json(sample_request());

@@ -8,8 +8,8 @@
 #include "compile/pool.h"
 #include "inspect/elf.h"
 #include "inspect/sass.h"
-#include "measure/calibration.h"
 #include "measure/device_kernels.h"
+#include "measure/instruments.h"
 
 namespace tiletune {
 namespace own_kernels_test {

@@ -50,6 +50,12 @@ std::vector<Trial> rows_of_two_sources() {
   return rows;
 }
 
+struct ComparisonView {
+  std::optional<double> fail_above;
+  bool colour = false;
+  std::size_t width = kAnyWidth;
+};
+
 std::string written(const std::vector<Trial>& rows, Format format, const ComparisonView& view = {},
                     CompareBy by = CompareBy::gpu) {
   const TemporaryFolder folder;
@@ -62,7 +68,7 @@ std::string written(const std::vector<Trial>& rows, Format format, const Compari
   std::vector<Side> sides = dealt.take({});
   const Comparison comparison = compare_sides(by, sides, alias);
   std::ostringstream out;
-  write_comparison(out, comparison, databases, format, view);
+  write_view(out, comparison_view(comparison, databases, view.fail_above), format, {view.colour, view.width});
   return out.str();
 }
 

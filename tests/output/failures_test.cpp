@@ -1,9 +1,8 @@
-#include "output/failures.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "output/views.h"
 #include "temporary_folder.h"
 
 namespace tiletune {

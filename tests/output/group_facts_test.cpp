@@ -1,4 +1,3 @@
-#include "output/group_facts.h"
 
 #include <gtest/gtest.h>
 

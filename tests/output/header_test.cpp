@@ -1,7 +1,5 @@
 // The C++ header of the best configurations, as a compiler takes it.
 
-#include "output/header.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -5,7 +5,6 @@
 
 #include "base/version.h"
 #include "carries.h"
-#include "output/group_table.h"
 #include "output/views.h"
 #include "sample_ranking.h"
 #include "temporary_folder.h"

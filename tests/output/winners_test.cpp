@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/group_table.h"
 #include "output/views.h"
 #include "sample_ranking.h"
 
@@ -48,7 +47,7 @@ std::string written(const std::vector<Trial>& trials, Format format) {
 }
 
 TEST(Winners, OnANarrowTerminalTiesGoBeforeWhatTheyGain) {
-  const auto columns = dropped_columns();
+  const auto columns = kDroppedColumns;
   const auto place = [&](const char* name) { return std::find(columns.begin(), columns.end(), name); };
   EXPECT_LT(place("tied_with"), place("tflops"));
   EXPECT_LT(place("tied_with"), place("percent_of_baseline"));

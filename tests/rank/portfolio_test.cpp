@@ -9,7 +9,6 @@
 #include <numeric>
 #include <set>
 
-#include "rank/portfolio_rows.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
 

@@ -1,15 +1,17 @@
-#include "space/expression.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "carries.h"
 #include "space/operators.h"
+#include "space/parser.h"
 #include "space/program.h"
 
 namespace tiletune {
 namespace expression_test {
+
+using space::Program;
+using space::SymbolTable;
 
 using std::int64_t;
 
@@ -33,8 +35,8 @@ class ExpressionTest : public testing::Test {
     values_.push_back(std::move(value));
   }
 
-  Expression parse(const std::string& text) const { return {{text, {"t.json", "/x"}}, symbols_}; }
-  Value value(const std::string& text) const { return parse(text).evaluate(values_); }
+  Program parse(const std::string& text) const { return {{text, {"t.json", "/x"}}, symbols_}; }
+  Value value(const std::string& text) const { return space::evaluate(parse(text), values_); }
 
   /// The message of the UserError that parsing or evaluating throws; its place must be the expression's.
   std::string error(const std::string& text) const {
@@ -294,9 +296,9 @@ TEST_F(ExpressionTest, ConvertsResults) {
   EXPECT_EQ(integer("flag"), 1);
   EXPECT_EQ(number("BM // 3"), 21.0);
   EXPECT_EQ(program("M % BM + BM if flag else 1").slots(), (std::vector<int>{0, 2, 4}));
-  EXPECT_FALSE(space::is_true(space::to_scalar(parse("''").evaluate(values_))));
-  EXPECT_TRUE(space::is_true(space::to_scalar(parse("half").evaluate(values_))));
-  EXPECT_FALSE(space::is_true(space::to_scalar(parse("0.0").evaluate(values_))));
+  EXPECT_FALSE(space::is_true(space::to_scalar(space::evaluate(parse("''"), values_))));
+  EXPECT_TRUE(space::is_true(space::to_scalar(space::evaluate(parse("half"), values_))));
+  EXPECT_FALSE(space::is_true(space::to_scalar(space::evaluate(parse("0.0"), values_))));
   const auto message = [&](const std::string& text) -> std::string {
     try {
       integer(text);
@@ -312,12 +314,12 @@ TEST_F(ExpressionTest, ConvertsResults) {
 }
 
 TEST_F(ExpressionTest, MovesAndNeedsAllValues) {
-  Expression moved = parse("T == 'float' and BM == 64");
-  Expression target = parse("1");
+  Program moved = parse("T == 'float' and BM == 64");
+  Program target = parse("1");
   target = std::move(moved);
-  EXPECT_EQ(target.evaluate(values_), Value(true));
+  EXPECT_EQ(space::evaluate(target, values_), Value(true));
   const std::vector<Value> too_few{int64_t{64}};
-  EXPECT_THROW(target.evaluate(too_few), UserError);
+  EXPECT_THROW(space::evaluate(target, too_few), UserError);
 }
 
 TEST(SymbolTableTest, RefusesWhatIsNoFreeName) {

@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "space/expression.h"
 #include "space/operators.h"
+#include "space/program.h"
 #include "space/space.h"
 #include "space/spec_builder.h"
 
@@ -124,7 +124,7 @@ class BruteForce {
     Verdict verdict = Verdict::valid;
     for (std::size_t i = 0; i < constraints_.size(); ++i) {
       try {
-        if (space::is_true(space::to_scalar(constraints_[i].evaluate(slots)))) continue;
+        if (space::is_true(space::to_scalar(space::evaluate(constraints_[i], slots)))) continue;
         ++falls_to[i];
         if (verdict == Verdict::valid) verdict = Verdict::removed;
       } catch (const UserError&) {
@@ -137,8 +137,8 @@ class BruteForce {
   }
 
   const TemplateSpec& spec_;
-  SymbolTable symbols_;
-  std::vector<Expression> constraints_;
+  space::SymbolTable symbols_;
+  std::vector<space::Program> constraints_;
 };
 
 int differences(const Configuration& left, const Configuration& right) {

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "fixture.h"
-#include "spec/keys.h"
 #include "spec/reader.h"
 
 namespace tiletune {

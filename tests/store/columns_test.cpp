@@ -68,6 +68,36 @@ TEST(Columns, CellsOfAnotherTypeReadAsAbsent) {
   EXPECT_TRUE(trial.samples_us.empty());
 }
 
+TEST(Columns, FiguresAreStoredTogetherAndNoneIsNull) {
+  const Column& figures = stored_column(column_by_name("isolated_us"));
+  EXPECT_EQ(figures.name, "figures");
+  EXPECT_EQ(&stored_column(column_by_name("power_w")), &figures);
+  EXPECT_EQ(stored_column(column_by_name("median_us")).name, "median_us");
+  EXPECT_EQ(find_column("figures"), nullptr) << "people name figures, not their column";
+  Trial trial;
+  EXPECT_EQ(figures.read(trial), Cell());
+  trial.power_w = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(figures.read(trial), Cell());
+  trial.isolated_us = 0.1 + 0.2;
+  trial.power_w = 690;
+  EXPECT_EQ(figures.read(trial), Cell(R"({"isolated_us":0.30000000000000004,"power_w":690.0})"));
+}
+
+TEST(Columns, WhatIsNoFigureIsLetBe) {
+  const Column& figures = stored_column(column_by_name("power_w"));
+  for (const std::string text :
+       {R"({"power_w":1,"of_a_later_build":2,"energy_mj":"3","isolated_us":null})", "{\"power_w\":1}", "",
+        "[1]", "1", "{", R"({"power_w":{"power_w":1}})", R"({"power_w":1e999})"}) {
+    Trial trial;
+    trial.power_w = trial.energy_mj = 5;
+    figures.write(trial, text);
+    const bool has_power = text.find("\"power_w\":1") != text.npos && text.find(":{") == text.npos &&
+                           text.find("999") == text.npos;
+    EXPECT_EQ(trial.power_w, has_power ? std::optional(1.0) : std::nullopt) << text;
+    EXPECT_EQ(trial.energy_mj, std::nullopt) << text;
+  }
+}
+
 TEST(Columns, AMisspeltNameGetsTheNearestOne) {
   const std::string text = error_of([] { column_by_name("median_ms"); });
   EXPECT_TRUE(carries(text, {"'median_ms'", "'median_us'"}));

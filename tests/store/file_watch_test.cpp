@@ -1,5 +1,3 @@
-#include "store/file_watch.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -10,6 +8,7 @@
 
 #include "carries.h"
 #include "store/connection.h"
+#include "store/integrity.h"
 #include "temporary_folder.h"
 
 namespace tiletune {

@@ -1,7 +1,7 @@
-#include "store/step_limit.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+
+#include "store/integrity.h"
 
 namespace tiletune {
 namespace step_limit_test {

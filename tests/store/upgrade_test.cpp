@@ -66,6 +66,44 @@ TEST_F(Upgrade, RowsKeepAllTheyHadAndNewColumnsAreEmpty) {
   EXPECT_EQ(database.sweeps().at(0).command, "tiletune sweep configs/quick.json --limit 5");
 }
 
+TEST_F(Upgrade, FiguresKeepEveryBitInOneColumn) {
+  sql("UPDATE trial SET power_w = NULL; UPDATE trial SET isolated_us = 0.1 + 0.2, power_w = 1e-300, "
+      "probability_near_best = 0.12345678901234567 WHERE id = 2");
+  for (const char* version : {"13", "14"}) {
+    if (version == std::string("14"))
+      sql("ALTER TABLE trial ADD COLUMN \"source_hash\" TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 14");
+    const Database database(file_, Mode::read_only);
+    const Trial trial = database.trials({}).at(1);
+    EXPECT_EQ(trial.isolated_us, 0.1 + 0.2);
+    EXPECT_EQ(trial.power_w, 1e-300);
+    EXPECT_EQ(trial.probability_near_best, 0.12345678901234567);
+    EXPECT_EQ(trial.sustained_us, std::nullopt);
+    EXPECT_EQ(database.cell(2, column_by_name("isolated_us")), Cell(0.1 + 0.2));
+    EXPECT_EQ(database.cell(3, column_by_name("isolated_us")), Cell());
+  }
+  { Database(file_, Mode::read_write); }
+  EXPECT_EQ(answer("SELECT count(*) FROM trial WHERE figures IS NOT NULL"), "1");
+  EXPECT_EQ(answer("SELECT count(*) FROM pragma_table_info('trial') WHERE name = 'isolated_us'"), "0");
+  EXPECT_EQ(answer("SELECT power_w FROM ranking WHERE power_w IS NOT NULL"), "1.0e-300");
+}
+
+TEST_F(Upgrade, TheTableIsThatOfANewDatabaseAndReferencesStay) {
+  sql("CREATE VIEW mine AS SELECT isolated_us, nowhere(key) FROM trial");
+  const std::string members = answer("SELECT sql FROM sqlite_schema WHERE name = 'sweep_trial'");
+  { Database(file_, Mode::read_write); }
+  const std::filesystem::path fresh = folder_ / "fresh.db";
+  { Database(fresh, Mode::read_write); }
+  for (const std::string object : {"trial", "ranking", "best", "trial_source", "trial_baseline"}) {
+    const std::string query = "SELECT sql FROM sqlite_schema WHERE name = '" + object + "'";
+    EXPECT_EQ(answer(query), SQLite::Database(fresh).execAndGet(query).getString()) << object;
+  }
+  EXPECT_EQ(answer("SELECT sql FROM sqlite_schema WHERE name = 'sweep_trial'"), members);
+  EXPECT_EQ(answer("SELECT count(*) FROM pragma_foreign_key_check"), "0");
+  EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%before%'"), "0");
+  EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE name = 'mine'"), "1");
+  EXPECT_EQ(answer("PRAGMA integrity_check"), "ok");
+}
+
 TEST_F(Upgrade, SamplesThatVersion01PackedAreForgotten) {
   sql("UPDATE trial SET samples_us = x'02000206040102', clocks_mhz = x'01000100014000' WHERE id = 2");
   for (const Mode mode : {Mode::read_only, Mode::read_write}) {

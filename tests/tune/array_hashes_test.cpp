@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "temporary_folder.h"
-#include "tune/file_hashes.h"
+#include "tune/task.h"
 
 namespace tiletune {
 namespace array_hashes_test {

@@ -3,7 +3,7 @@
 #include "search/strategies.h"
 #include "temporary_folder.h"
 #include "tune/many_rows.h"
-#include "tune/sweep_plan.h"
+#include "tune/sweep.h"
 
 namespace tiletune {
 namespace choose_strategy_test {

@@ -190,8 +190,10 @@ TEST_F(IdentityTest, ALibrarysBaselineIsAnotherOnOtherInputs) {
     const TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
     Task task = std::move(plan_tasks(spec).front());
     for (TaskKernel& kernel : task.kernels) kernel.hash = kernel_hash;
-    MeasuredBaseline baseline;
+    Measured baseline;
     baseline.name = "cublas";
+    baseline.library.emplace();
+    baseline.timing.emplace();
     return make_baseline_trial(spec, task, target_, baseline).key;
   };
   const auto with_values = [](const std::string& values) {
@@ -242,8 +244,8 @@ TEST_F(IdentityTest, TheKernelsOfAnOperationStandForItOnceTheyAreCompiled) {
   ASSERT_EQ(request.inputs.size(), 1U);
   EXPECT_EQ(request.inputs[0].input, "x");
   EXPECT_EQ(request.inputs[0].cubin, "input's");
-  EXPECT_EQ(request.inputs[0].call.symbol, "_Z4kernel");
-  EXPECT_EQ(request.inputs[0].call.shape.block_x, 64U);
+  EXPECT_EQ(request.inputs[0].launch.symbol, "_Z4kernel");
+  EXPECT_EQ(request.inputs[0].launch.block.x, 64);
   task.kernels.pop_back();
   EXPECT_EQ(task.operation_hash(), "reference-hash") << "as rows without input kernels have it";
 }

@@ -43,7 +43,7 @@ class KnowledgeOfRows : public testing::Test {
   std::vector<Lesson> lessons() const {
     const Knowledge knowledge(file_, tasks_);
     std::vector<Lesson> lessons;
-    for (const auto& known : knowledge.known_for(tasks_.data(), tasks_.size(), "NVIDIA H200"))
+    for (const auto& known : knowledge.known_for(tasks_, "NVIDIA H200"))
       lessons.push_back(knowledge.lesson(known));
     return lessons;
   }
@@ -100,7 +100,7 @@ TEST_F(KnowledgeOfRows, OfAFolderAllDatabasesButTheSweepsOwnAreRead) {
   std::ofstream(folder / "4.db") << "this is no database";
   std::ofstream(folder / "1.log") << "nor is this";
   const Knowledge knowledge(folder, tasks_, folder / "2.db");
-  const auto known = knowledge.known_for(tasks_.data(), tasks_.size(), "NVIDIA H200");
+  const auto known = knowledge.known_for(tasks_, "NVIDIA H200");
   ASSERT_EQ(known.size(), 2U);
   std::set<double> times;
   for (const auto& one : known) times.insert(knowledge.relative_time(one));

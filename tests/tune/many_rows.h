@@ -32,7 +32,7 @@ class PretendingEvaluator : public InstantEvaluator {
     Evaluation evaluation;
     FinalsMeasured& finals = evaluation.finals.emplace();
     for (const MeasureRequest& finalist : request.finalists) {
-      FinalTime& time = finals.times.emplace_back();
+      Measured& time = finals.times.emplace_back();
       time.ticket = finalist.ticket;
       time.timing = draw(100, kSamples);
     }

@@ -1,5 +1,3 @@
-#include "tune/python_worker.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "base/scratch_folder.h"
 #include "base/worker_process.h"
 #include "carries.h"
+#include "tune/python_run.h"
 
 namespace tiletune {
 namespace python_worker_test {

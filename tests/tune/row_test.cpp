@@ -20,6 +20,18 @@ TEST(Row, EnergyIsPowerTimesTheTimeOfALaunch) {
   EXPECT_EQ(row.energy_mj, std::nullopt);
 }
 
+TEST(Row, FiguresGetIntoTheirColumnsAndNowhereElse) {
+  Trial row;
+  row.key = "k";
+  row.power_w = 1;
+  add_figures(row,
+              {{"with_copies_us", 3}, {"power_w", std::nullopt}, {"median_us", 1}, {"key", 1}, {"new", 1}});
+  EXPECT_EQ(row.with_copies_us, 3);
+  EXPECT_EQ(row.power_w, std::nullopt);
+  EXPECT_EQ(row.median_us, std::nullopt);
+  EXPECT_EQ(row.key, "k");
+}
+
 TEST(Row, ASecondCopyHasNoFiguresOfWhatOnlyTheBestDo) {
   Trial original;
   original.sustained_power_w = 690;

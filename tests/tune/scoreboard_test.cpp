@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/load.h"
-#include "tune/recorder.h"
+#include "tune/engine.h"
 
 namespace tiletune {
 namespace scoreboard_test {

@@ -13,6 +13,7 @@ namespace tiletune {
 /// What happens to a configuration; by default it takes 100 us and as many more as its grid is wide.
 struct Fate {
   std::optional<Outcome> lost = {};  ///< the worker is lost with it: crashed, or timeout
+  bool without_fault = false;        ///< which somebody else has killed
   Outcome outcome = Outcome::ok;
   std::optional<double> time_us = {};
 };
@@ -30,13 +31,16 @@ class ScriptedEvaluator : public InstantEvaluator {
   std::string unusable;                       ///< why no problem can be prepared; empty: each can
   std::vector<std::string> prepared;          ///< problems, in order
   std::vector<unsigned> measured;             ///< grids, in order
+  std::vector<WorkloadKernels> given;         ///< kernels of these
   std::vector<std::vector<unsigned>> finals;  ///< of each request
+  std::vector<FinalsRequest> requests;        ///< without their kernels
 
   bool measures() const override { return true; }
 
-  void prepare_workload(const Task& task, const WorkloadKernels& /*kernels*/,
+  void prepare_workload(const Task& task, const WorkloadKernels& kernels,
                         std::vector<Candidate> /*baselines*/, bool calibrate) override {
     prepared.push_back(task.problem.label());
+    given.push_back(kernels);
     Evaluation evaluation;
     evaluation.unusable = unusable;
     if (calibrate) evaluation.calibration = calibration;
@@ -61,26 +65,30 @@ class ScriptedEvaluator : public InstantEvaluator {
   }
 
   void run_finals(FinalsRequest request) override {
+    requests.emplace_back().longest_us = request.longest_us;
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
-    for (const MeasureRequest& one : request.finalists) widths.push_back(one.calls.front().shape.grid_x);
+    for (const MeasureRequest& one : request.finalists)
+      widths.push_back(static_cast<unsigned>(one.launches.front().grid.x));
     for (const MeasureRequest& one : request.finalists) {
-      const Fate fate = in_finals(one.calls.front().shape.grid_x);
+      const Fate fate = in_finals(static_cast<unsigned>(one.launches.front().grid.x));
       if (fate.lost) {
         evaluation.finals.reset();
         WorkerLost& lost = evaluation.finals_lost.emplace();
         lost.end.ticket = one.ticket;
         lost.end.outcome = *fate.lost;
         lost.end.reason = "as the test says";
+        lost.without_fault = fate.without_fault;
         return answer(std::move(evaluation));
       }
-      FinalTime& time = result.times.emplace_back();
+      Measured& time = result.times.emplace_back();
       time.ticket = one.ticket;
       time.outcome = fate.outcome;
-      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, one.calls.front().shape.grid_x);
+      if (fate.outcome == Outcome::ok)
+        time.timing = timing_of(fate, static_cast<unsigned>(one.launches.front().grid.x));
     }
-    FinalTime& second_copy = result.times.emplace_back(result.times.front());
+    Measured& second_copy = result.times.emplace_back(result.times.front());
     second_copy.ticket = 0;
     second_copy.name = "twin";
     answer(std::move(evaluation));

@@ -32,7 +32,7 @@ class StandingsTest : public testing::Test {
 
   std::string selected(const Standings& standings) const {
     std::string keys;
-    for (const StandingsEntry& entry : standings.selection(0).entries) keys += entry.key + " ";
+    for (const Contender& entry : standings.selection(0).contenders) keys += entry.key + " ";
     return keys;
   }
   std::string selected() const { return selected(standings_); }
@@ -79,7 +79,7 @@ TEST_F(StandingsTest, TimesBeforeTheFinalsDecideSoThatTheSameTakePartAgain) {
   }
   again.add(tasks_[0], 7, row("d", 106), nullptr);
   EXPECT_EQ(selected(again), "a b c ") << "although d is now within 2% of b";
-  for (const StandingsEntry& entry : again.selection(0).entries) EXPECT_EQ(entry.finals_of, 5);
+  for (const Contender& entry : again.selection(0).contenders) EXPECT_EQ(entry.final_of, 5);
 }
 
 TEST_F(StandingsTest, OneInWhichFinalsFoundAFaultKeepsItsSeatAndDoesNotTakePart) {
@@ -107,10 +107,10 @@ TEST_F(StandingsTest, RowsThatFailedWithoutFinalsTakeNoPart) {
 
 TEST_F(StandingsTest, AHundredAtMostAndItIsSaidThatThereAreMore) {
   for (int i = 0; i < 100; ++i) add(row(std::to_string(i), 100 + 0.001 * i));
-  EXPECT_EQ(standings_.selection(0).entries.size(), 100U);
+  EXPECT_EQ(standings_.selection(0).contenders.size(), 100U);
   EXPECT_FALSE(standings_.selection(0).cut);
   for (int i = 100; i < 300; ++i) add(row(std::to_string(i), 100 + 0.001 * i));
-  EXPECT_EQ(standings_.selection(0).entries.size(), 100U);
+  EXPECT_EQ(standings_.selection(0).contenders.size(), 100U);
   EXPECT_TRUE(standings_.selection(0).cut);
   add(row("far ahead", 50));
   EXPECT_FALSE(standings_.selection(0).cut) << "nobody is close any more";

@@ -44,6 +44,11 @@ class WaitingStrategy : public testing::Test {
  protected:
   static constexpr std::uint64_t kConfigurations = 3;
 
+  bool is_waiting() {
+    const Search* search = queue_.searches.current();
+    return search != nullptr && search->is_waiting();
+  }
+
   TemporaryFolder folder_;
   TuneSpec spec_ =
       load_tune_spec(write_wide_space(folder_.path(), kConfigurations, 1, false), with_shipped_templates());
@@ -53,32 +58,32 @@ class WaitingStrategy : public testing::Test {
 
 TEST_F(WaitingStrategy, IsAskedAgainWhenItHasTheResult) {
   for (std::uint64_t i = 0; i < kConfigurations; ++i) {
-    const auto proposal = queue_.propose(4);
+    const auto proposal = queue_.searches.propose(4);
     ASSERT_TRUE(proposal);
     EXPECT_EQ(proposal->index, i);
-    EXPECT_TRUE(i + 1 == kConfigurations || !queue_.propose(4)) << "it waits";
-    EXPECT_EQ(queue_.is_waiting(), i + 1 < kConfigurations);
-    queue_.tell(*proposal->task, i, 100);
-    EXPECT_FALSE(queue_.is_waiting());
+    EXPECT_TRUE(i + 1 == kConfigurations || !queue_.searches.propose(4)) << "it waits";
+    EXPECT_EQ(is_waiting(), i + 1 < kConfigurations);
+    queue_.searches.tell(*proposal->task, i, 100);
+    EXPECT_FALSE(is_waiting());
   }
   EXPECT_TRUE(queue_.exhausted());
 }
 
 TEST_F(WaitingStrategy, GetsTheResultOfWhatWasPutOff) {
-  const auto first = queue_.propose(4);
+  const auto first = queue_.searches.propose(4);
   ASSERT_TRUE(first);
-  EXPECT_FALSE(queue_.propose(4));
-  EXPECT_TRUE(queue_.is_waiting());
-  queue_.defer(first->task, first->index);
-  EXPECT_FALSE(queue_.is_waiting()) << "what it waits for can be tried again";
-  const auto again = queue_.propose(4);
+  EXPECT_FALSE(queue_.searches.propose(4));
+  EXPECT_TRUE(is_waiting());
+  queue_.searches.defer(*first->task, first->index);
+  EXPECT_FALSE(is_waiting()) << "what it waits for can be tried again";
+  const auto again = queue_.searches.propose(4);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->index, first->index);
   EXPECT_TRUE(again->deferred);
-  EXPECT_FALSE(queue_.propose(4));
-  EXPECT_TRUE(queue_.is_waiting());
-  queue_.tell(*again->task, again->index, 100);
-  const auto second = queue_.propose(4);
+  EXPECT_FALSE(queue_.searches.propose(4));
+  EXPECT_TRUE(is_waiting());
+  queue_.searches.tell(*again->task, again->index, 100);
+  const auto second = queue_.searches.propose(4);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->index, 1U);
 }
@@ -111,7 +116,7 @@ class SharedBudget : public testing::Test {
     spec_.budget = budget;
     gpu_sets_ = pretended_gpu_set(spec_, TILETUNE_SOURCE_DIR);
     TaskQueue queue(gpu_sets_.front(), spec_, make_hopeful, learns);
-    for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
+    for (WorkloadState& one : queue.workloads) one.finals.state = WorkloadFinals::State::over;
     return queue;
   }
   /// Proposes and tells until nothing is left; a proposal takes a second.
@@ -119,20 +124,20 @@ class SharedBudget : public testing::Test {
     double now_s = 0;
     while (true) {
       queue.end_searches(now_s);
-      const auto proposal = queue.propose(4);
-      if (!proposal && queue.exhausted()) return queue.searched();
+      const auto proposal = queue.searches.propose(4);
+      if (!proposal && queue.exhausted()) return queue.searches.summary();
       if (!proposal) continue;
       queue.slots.front().workload = proposal->task->workload;
       queue.end_searches(now_s);
-      queue.tell(*proposal->task, proposal->index, 100);
+      queue.searches.tell(*proposal->task, proposal->index, 100);
       now_s += 1;
     }
   }
   /// As if its kernel were compiled, and waited to be measured.
   static std::optional<Proposal> propose_and_compile(TaskQueue& queue) {
-    const auto proposal = queue.propose(1);
+    const auto proposal = queue.searches.propose(1);
     if (!proposal) return std::nullopt;
-    queue.tell(*proposal->task, proposal->index, 100);
+    queue.searches.tell(*proposal->task, proposal->index, 100);
     queue.ready.emplace_back().task = proposal->task;
     return proposal;
   }
@@ -179,18 +184,18 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   EXPECT_EQ(propose_at(4), 1U) << "the first one's share of 4 s is over";
   EXPECT_EQ(queue.ready.size(), 2U) << "what it compiled will be measured";
   EXPECT_EQ(propose_at(5.5), 1U) << "its time has not begun";
-  EXPECT_TRUE(queue.proposes_ahead());
+  EXPECT_TRUE(queue.searches.propose_ahead());
   queue.ready.clear();
-  queue.finals[0].state = WorkloadFinals::State::running;
+  queue.workloads[0].finals.state = WorkloadFinals::State::running;
   EXPECT_EQ(propose_at(5.8), 1U);
   queue.ready.clear();
-  queue.finals[0].state = WorkloadFinals::State::over;
+  queue.workloads[0].finals.state = WorkloadFinals::State::over;
   EXPECT_EQ(propose_at(5.9), 1U);
-  EXPECT_TRUE(queue.proposes_ahead()) << "no GPU has its buffers";
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "no GPU has its buffers";
   queue.slots.front().workload = 1;
   EXPECT_EQ(propose_at(6), 1U) << "6 s are left for two problems: 1.5 s each, half of a share, as two passed "
                                   "after the first, and two would leave one";
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
   EXPECT_EQ(propose_at(7.4), 1U);
   EXPECT_EQ(propose_at(7.6), 2U);
   queue.ready.clear();
@@ -198,7 +203,7 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   EXPECT_EQ(propose_at(8), 2U) << "4 s are left, and 1.25 s passed after a problem";
   EXPECT_EQ(propose_at(10.7), 2U);
   EXPECT_EQ(propose_at(10.8), std::nullopt);
-  EXPECT_EQ(queue.searched().back().end, SearchEnd::time);
+  EXPECT_EQ(queue.searches.summary().back().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
@@ -209,16 +214,16 @@ TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
   ASSERT_TRUE(proposal);
   while (proposal && proposal->task->workload < 2) {
     queue.end_searches(4);
-    proposal = queue.propose(1);
-    if (proposal) queue.tell(*proposal->task, proposal->index, 100);
+    proposal = queue.searches.propose(1);
+    if (proposal) queue.searches.tell(*proposal->task, proposal->index, 100);
   }
   ASSERT_TRUE(proposal) << "all rows of the second are reused";
   queue.slots.front().workload = 2;
   queue.end_searches(5);
-  EXPECT_TRUE(queue.proposes_ahead()) << "the first one is not measured";
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "the first one is not measured";
   queue.ready.clear();
   queue.end_searches(6);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
 }
 
 TEST_F(SharedBudget, OfTimeDoesNotSetAsideWhatAProblemWithoutAShareTook) {
@@ -226,10 +231,10 @@ TEST_F(SharedBudget, OfTimeDoesNotSetAsideWhatAProblemWithoutAShareTook) {
   queue.slots.front().workload = 0;
   const auto propose_all = [&](std::size_t workload) {
     for (int i = 0; i < 10; ++i) {
-      const auto proposal = queue.propose(1);
+      const auto proposal = queue.searches.propose(1);
       ASSERT_TRUE(proposal);
       ASSERT_EQ(proposal->task->workload, workload);
-      queue.tell(*proposal->task, proposal->index, 100);
+      queue.searches.tell(*proposal->task, proposal->index, 100);
     }
   };
   queue.end_searches(0);
@@ -237,20 +242,20 @@ TEST_F(SharedBudget, OfTimeDoesNotSetAsideWhatAProblemWithoutAShareTook) {
   propose_all(1);
   queue.slots.front().workload = 2;
   queue.end_searches(9);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
   queue.end_searches(11.9);
-  EXPECT_FALSE(queue.searched()[2].end) << "3 s are left for it";
+  EXPECT_FALSE(queue.searches.summary()[2].end) << "3 s are left for it";
   queue.end_searches(12);
-  EXPECT_EQ(queue.searched()[2].end, SearchEnd::time);
+  EXPECT_EQ(queue.searches.summary()[2].end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeBeginsAlsoWhereNothingCanBeMeasured) {
   TaskQueue queue = make({.seconds = 12});
   queue.end_searches(0);
-  EXPECT_TRUE(queue.proposes_ahead());
+  EXPECT_TRUE(queue.searches.propose_ahead());
   queue.slots.front().failed_workloads[0] = "no memory";
   queue.end_searches(0);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
 }
 
 TEST_F(SharedBudget, OfTimeDoesNotBeginOnAGpuThatCannotMeasure) {
@@ -260,37 +265,37 @@ TEST_F(SharedBudget, OfTimeDoesNotBeginOnAGpuThatCannotMeasure) {
   gpu.workload = 0;
   gpu.failed_workloads[0] = "no memory";
   queue.end_searches(0);
-  EXPECT_TRUE(queue.proposes_ahead()) << "the other one may have it";
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "the other one may have it";
   gpu.failed_workloads.clear();
   gpu.retired = true;
   queue.end_searches(0);
-  EXPECT_TRUE(queue.proposes_ahead());
+  EXPECT_TRUE(queue.searches.propose_ahead());
   gpu.retired = false;
   queue.end_searches(0);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
 }
 
 TEST_F(SharedBudget, OfTimeBeginsAfterManyResultsWithoutAGpu) {
   TaskQueue queue = make({.seconds = 12}, false, 100);
   const auto propose = [&](int count) {
     for (int i = 0; i < count; ++i) {
-      const auto proposal = queue.propose(1);
+      const auto proposal = queue.searches.propose(1);
       ASSERT_TRUE(proposal);
       ASSERT_EQ(proposal->task->workload, 0U);
-      queue.tell(*proposal->task, proposal->index, std::nullopt);
+      queue.searches.tell(*proposal->task, proposal->index, std::nullopt);
       queue.end_searches(1);
     }
   };
   propose(60);
-  EXPECT_TRUE(queue.proposes_ahead()) << "its first kernels may be on their way";
-  queue.ready.emplace_back().task = &queue.tasks().front();
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "its first kernels may be on their way";
+  queue.ready.emplace_back().task = &queue.task_of(0);
   propose(10);
-  EXPECT_TRUE(queue.proposes_ahead()) << "one waits for a GPU";
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "one waits for a GPU";
   queue.ready.clear();
   queue.end_searches(1);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
   queue.end_searches(12);
-  EXPECT_EQ(queue.searched().front().end, SearchEnd::time);
+  EXPECT_EQ(queue.searches.summary().front().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeBeginsOnOneGpuWhileAnotherIsBehind) {
@@ -299,12 +304,12 @@ TEST_F(SharedBudget, OfTimeBeginsOnOneGpuWhileAnotherIsBehind) {
   queue.slots.front().workload = 0;
   queue.slots.back().workload = queue.slots.back().measuring = 0;
   queue.end_searches(0);
-  ASSERT_TRUE(queue.propose(1));
+  ASSERT_TRUE(queue.searches.propose(1));
   queue.end_searches(4);
-  EXPECT_TRUE(queue.proposes_ahead()) << "no GPU has the second one's buffers";
+  EXPECT_TRUE(queue.searches.propose_ahead()) << "no GPU has the second one's buffers";
   queue.slots.front().workload = 1;
   queue.end_searches(5);
-  EXPECT_FALSE(queue.proposes_ahead());
+  EXPECT_FALSE(queue.searches.propose_ahead());
 }
 
 TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
@@ -314,13 +319,13 @@ TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(propose_and_compile(queue));
   queue.end_searches(4.1);
   EXPECT_EQ(queue.ready.size(), 2U) << "two for each GPU";
-  EXPECT_EQ(queue.searched().front().tried, 2U);
-  EXPECT_EQ(queue.searched().front().end, SearchEnd::time);
+  EXPECT_EQ(queue.searches.summary().front().tried, 2U);
+  EXPECT_EQ(queue.searches.summary().front().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeBoundsTheFinals) {
-  EXPECT_EQ(make({.seconds = 12}).longest_finals_us(), 1e6);
-  EXPECT_TRUE(std::isinf(make({.evaluations = 12}).longest_finals_us()));
+  EXPECT_EQ(make({.seconds = 12}).searches.longest_finals_us(), 1e6);
+  EXPECT_TRUE(std::isinf(make({.evaluations = 12}).searches.longest_finals_us()));
 }
 
 TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
@@ -372,7 +377,7 @@ TEST(LessonsOfAQueue, AreAsManyAsTheStrategyLearnsFromTheFastestFirst) {
   const Knowledge knowledge(folder / "known.db", gpu_sets.front().tasks);
   TaskQueue queue(gpu_sets.front(), spec, make_pupil, true, &knowledge);
   Pupil::lessons_.clear();
-  ASSERT_TRUE(queue.propose(1));
+  ASSERT_TRUE(queue.searches.propose(1));
   ASSERT_EQ(Pupil::lessons_.size(), 4U);
   EXPECT_EQ(Pupil::lessons_[0].positions, (std::vector<std::uint32_t>{9, 0}));
   EXPECT_EQ(Pupil::lessons_[0].relative_time, 1);
@@ -409,14 +414,14 @@ class CompiledBefore : public SharedBudget {
   TaskQueue after_first(const Budget& budget, MakeStrategy* strategy = make_thrifty) {
     make(budget);
     TaskQueue queue(gpu_sets_.front(), spec_, strategy, true);
-    for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
+    for (WorkloadState& one : queue.workloads) one.finals.state = WorkloadFinals::State::over;
     EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing was compiled before it";
     for (int i = 0; i < 10; ++i) {
-      const auto proposal = queue.propose(1);
+      const auto proposal = queue.searches.propose(1);
       EXPECT_TRUE(queue.propose_compiled().empty()) << "the same";
-      queue.tell(*proposal->task, proposal->index, i < 6 ? std::optional(100.0 + i) : std::nullopt);
+      queue.searches.tell(*proposal->task, proposal->index, i < 6 ? std::optional(100.0 + i) : std::nullopt);
     }
-    EXPECT_EQ(queue.propose(1)->task->workload, 1U);
+    EXPECT_EQ(queue.searches.propose(1)->task->workload, 1U);
     return queue;
   }
 };
@@ -429,11 +434,11 @@ TEST_F(CompiledBefore, AreTriedWhereAGpuWouldWait) {
   for (std::uint64_t i = 0; i < 3; ++i) {
     EXPECT_EQ(proposals[i].task->workload, 1U);
     EXPECT_EQ(proposals[i].index, i);
-    queue.tell(*proposals[i].task, i, 100);
+    queue.searches.tell(*proposals[i].task, i, 100);
   }
   EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing is expected of the others";
   EXPECT_EQ(Thrifty::last_offered_, 3U);
-  EXPECT_EQ(queue.searched()[1].tried, 4U) << "with the one of propose()";
+  EXPECT_EQ(queue.searches.summary()[1].tried, 4U) << "with the one of propose()";
 }
 
 /// Has nothing else to choose once it was asked about what is compiled.
@@ -459,22 +464,22 @@ std::unique_ptr<Strategy> make_only_compiled(const std::vector<SearchedSpace>& s
 
 TEST_F(CompiledBefore, AreTriedAlsoWhereTheStrategyHasNothingElse) {
   TaskQueue queue = after_first({}, make_only_compiled);
-  Task& task = queue.tasks()[1];
-  queue.tell(task, 0, 100);
+  Task& task = queue.task_of(1);
+  queue.searches.tell(task, 0, 100);
   const std::vector<Proposal> proposals = queue.propose_compiled();
   ASSERT_EQ(proposals.size(), 3U);
   for (std::uint64_t index = 1; index < 4; ++index) {
     EXPECT_EQ(proposals[index - 1].task, &task);
     EXPECT_EQ(proposals[index - 1].index, index);
-    queue.tell(task, index, 100);
+    queue.searches.tell(task, index, 100);
   }
-  queue.propose(1);
-  EXPECT_EQ(queue.searched()[1].tried, 4U);
+  queue.searches.propose(1);
+  EXPECT_EQ(queue.searches.summary()[1].tried, 4U);
 }
 
 TEST_F(CompiledBefore, WaitForWhatIsReady) {
   TaskQueue queue = after_first({});
-  queue.ready.emplace_back().task = &queue.tasks().back();
+  queue.ready.emplace_back().task = &queue.task_of(2);
   EXPECT_TRUE(queue.propose_compiled().empty());
 }
 
@@ -487,7 +492,7 @@ TEST_F(CompiledBefore, AreForgottenWhereSizesChangeTheSource) {
   TaskQueue queue = after_first({});
   const std::vector<Proposal> proposals = queue.propose_compiled();
   ASSERT_FALSE(proposals.empty());
-  queue.forget_compiled(*proposals.front().task);
+  queue.searches[1].forget_compiled(*proposals.front().task);
   EXPECT_TRUE(queue.propose_compiled().empty());
   EXPECT_EQ(Thrifty::last_offered_, 6U) << "it was asked once";
 }

@@ -102,7 +102,7 @@ def one_gpu_times(database):
 def print_row_split_table(database):
     """The fastest of each problem and the baselines: the time of each GPU, the slowest, and all with the copies of the data from
     and to the host. Ratios are those of one GPU's cuBLAS / the row, of the times without and with copies."""
-    columns = "problem, template, gpu_times_us, median_us, with_copies_us, tflops, kind"
+    columns = "problem, template, gpu_times_us, median_us, figures ->> 'with_copies_us', tflops, kind"
     timed = query(database, f"SELECT {columns} FROM trial WHERE timed_in = 'final' AND outcome = 'ok' AND kind != 'twin' ORDER BY median_us")
     print(f"     {'problem':22} {'kernel':26} {'us on each GPU':28} {'slowest, us':>12} {'with copies':>12} {'TFLOP/s':>8} {'of one GPU':>10} "
           f"{'with copies':>12}")
@@ -120,7 +120,7 @@ def print_row_split_table(database):
 
 
 def check_row_split(name, database, problems):
-    rows = query(database, "SELECT problem, kind, with_copies_us, median_us, ifnull(warnings, '') FROM trial "
+    rows = query(database, "SELECT problem, kind, figures ->> 'with_copies_us', median_us, ifnull(warnings, '') FROM trial "
                            "WHERE timed_in = 'final' AND outcome = 'ok' AND kind != 'twin'")
     timed = {(problem, kind) for problem, kind, overall, median, _ in rows if overall and overall > median}
     impossible = [row for row in rows if row[2] and row[2] <= row[3]]

@@ -137,7 +137,7 @@ def where(entry):
 
 def take_result(database, entry, ended):
     """What the finals of a problem found, or why there were none. `ended`: how its sweep did."""
-    column = "sustained_us" if entry.state == "settled" else "median_us"
+    column = "figures ->> 'sustained_us'" if entry.state == "settled" else "median_us"
     best = {}
     for kind, microseconds, template, of_copy in query(
             database, f"SELECT kind, {column}, template, percent_of_copy FROM trial WHERE {where(entry)} AND kind IN ('kernel', 'baseline') "

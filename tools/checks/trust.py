@@ -170,7 +170,7 @@ def check_profiler(bench):
         arguments = ["bench", template, *chosen, "--problem", problem, "--baseline", "none"]
         bench.run(name, *arguments, "--db", database)
         median, launches, isolated = query(
-            database, "SELECT median_us, launches_per_sample, isolated_us FROM trial WHERE kind = 'kernel'")[0]
+            database, "SELECT median_us, launches_per_sample, figures ->> 'isolated_us' FROM trial WHERE kind = 'kernel'")[0]
         single = isolated or median
         kernel = pathlib.Path(template).name
         ncu = profiled_us(bench, f"{name}_ncu", [*arguments, "--db", bench.out / f"{name}_ncu.db"], kernel)

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "rank/sides.h"
 #include "store/database.h"
@@ -36,6 +37,13 @@ ReportSize write_report(std::ostream& out, const Database& database, const Trial
 /// digits.
 nlohmann::ordered_json report_data(const Database& database, const TrialFilter& filter,
                                    const ReportOptions& options);
+
+/// With five significant digits; anything that is not a real number as it is.
+nlohmann::ordered_json rounded(const nlohmann::ordered_json& value);
+
+/// A column of a table, in the shape that report_data() names: `values` hold null, booleans, numbers and
+/// texts. Null when all are null.
+nlohmann::ordered_json packed_column(const std::vector<nlohmann::ordered_json>& values);
 
 /// Whether this build's pages have charts (Debian's libjs-vega was there), or tables in their place.
 bool report_has_charts();

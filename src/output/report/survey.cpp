@@ -7,11 +7,71 @@
 #include <set>
 
 #include "output/cell_text.h"
-#include "output/failures.h"
+#include "output/views.h"
 #include "rank/parameters.h"
 #include "store/columns.h"
 
 namespace tiletune {
+
+/// What has more values names its rows; it is nothing to choose.
+constexpr std::size_t kMostValues = 1000;
+
+void Importance::add(const nlohmann::ordered_json& parameters, double time_us) {
+  const double time = std::log(time_us);
+  if (total_.count == 0) first_ = time;
+  const double y = time - first_;
+  ++total_.count;
+  total_.sum += y;
+  squares_ += y * y;
+  for (const auto& [name, value] : parameters.items()) {
+    std::map<std::string, Sum>& by_value = by_parameter_[name];
+    if (by_value.size() > kMostValues) continue;
+    Sum& sum = by_value[value_text(value)];
+    ++sum.count;
+    sum.sum += y;
+  }
+}
+
+std::vector<ParameterImportance> Importance::shares() const {
+  std::vector<ParameterImportance> shares;
+  const auto rows = static_cast<double>(total_.count);
+  const double total = squares_ - total_.sum * total_.mean();
+  for (const auto& [name, values] : by_parameter_) {
+    const auto kinds = static_cast<double>(values.size());
+    if (values.size() < 2 || values.size() > kMostValues || kinds >= rows || total <= 0) continue;
+    double between = 0;
+    for (const auto& [value, sum] : values) {
+      const double distance = sum.mean() - total_.mean();
+      between += static_cast<double>(sum.count) * distance * distance;
+    }
+    const double within = std::max(0.0, total - between) / (rows - kinds);
+    const double share = std::clamp((between - (kinds - 1) * within) / total, 0.0, 1.0);
+    const auto slower = [](const auto& a, const auto& b) { return a.second.mean() < b.second.mean(); };
+    const auto [best, worst] = std::minmax_element(values.begin(), values.end(), slower);
+    shares.push_back(
+        {name, share, values.size(), best->first, std::exp(worst->second.mean() - best->second.mean())});
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const auto& a, const auto& b) { return a.share > b.share; });
+  return shares;
+}
+
+nlohmann::ordered_json importance_json(const std::map<std::string, Importance>& by_template,
+                                       const char* name) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& [template_name, importance] : by_template) {
+    nlohmann::ordered_json shares;
+    for (const ParameterImportance& share : importance.shares())
+      shares.push_back({{"parameter", share.name},
+                        {"share", share.share},
+                        {"values", share.values},
+                        {"best", share.best},
+                        {"worst_to_best", share.worst_to_best}});
+    if (!shares.empty())
+      list.push_back({{"template", template_name}, {"rows", importance.rows()}, {name, std::move(shares)}});
+  }
+  return list;
+}
 
 namespace {
 
@@ -31,14 +91,6 @@ std::optional<double> time_of(const Trial& trial) {
   return known ? trial.median_us : std::nullopt;
 }
 
-std::vector<const char*> survey_columns() {
-  const auto ranking = ranking_columns();
-  std::vector<const char*> columns(ranking.begin(), ranking.end());
-  columns.insert(columns.end(), {"reason", "relative_error"});
-  columns.insert(columns.end(), HistoryReader::kMoreColumns.begin(), HistoryReader::kMoreColumns.end());
-  return columns;
-}
-
 /// The first pass: everything but what needs parameters taken apart.
 class Reader {
  public:
@@ -50,12 +102,19 @@ class Reader {
     if (trial.outcome == Outcome::dispatched || trial.kind != "kernel") return;
     choose_group(trial);
     add_outcome(trial);
-    add_current(id, trial);
+    CurrentRow& row = rows_.emplace_back(CurrentRow{DatedRow(id, trial, order_)});
+    row.what = group_;
+    row.identity = identity_of(trial.template_name, trial.parameters);
+    row.time_us = time_of(trial).value_or(0);
+    row.screened_out = trial.outcome == Outcome::screened_out;
   }
 
   /// In order of id.
   std::vector<CurrentRow> current() {
-    add_histories();
+    for (History& history : histories_.histories()) {
+      const Comparable what = history;
+      survey_.histories.emplace(what, std::move(history));
+    }
     keep_latest(rows_, [](const CurrentRow& row) { return std::tie(row.what, row.identity); });
     std::erase_if(rows_, [](const CurrentRow& row) { return row.time_us == 0; });
     std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -88,24 +147,6 @@ class Reader {
     ++found->second.count;
   }
 
-  void add_current(std::int64_t id, const Trial& trial) {
-    CurrentRow row;
-    DatedRow& dated = row;
-    dated = {id, trial, order_};
-    row.what = group_;
-    row.identity = identity_of(trial.template_name, trial.parameters);
-    row.time_us = time_of(trial).value_or(0);
-    row.screened_out = trial.outcome == Outcome::screened_out;
-    rows_.push_back(row);
-  }
-
-  void add_histories() {
-    for (History& history : histories_.histories()) {
-      const Comparable what = history;
-      survey_.histories.emplace(what, std::move(history));
-    }
-  }
-
   Survey& survey_;
   HistoryReader histories_;
   SweepOrder order_;
@@ -115,13 +156,6 @@ class Reader {
   std::vector<CurrentRow> rows_;
 };
 
-void add_importance(std::map<std::string, Importance>& importance, const CurrentRow& row,
-                    const Trial& trial) {
-  importance[""].add({{"template", trial.template_name}}, row.time_us);
-  const nlohmann::ordered_json parameters = parsed_cell(trial.parameters);
-  if (parameters.is_object()) importance[trial.template_name].add(parameters, row.time_us);
-}
-
 }  // namespace
 
 Survey survey(const Database& database, const TrialFilter& filter) {
@@ -129,8 +163,11 @@ Survey survey(const Database& database, const TrialFilter& filter) {
   Survey survey;
   survey.ranking = RankingRows(order);
   Reader reader(survey, order);
-  database.for_each(filter, survey_columns(),
-                    [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
+  const auto ranking = ranking_columns();
+  std::vector<const char*> columns(ranking.begin(), ranking.end());
+  columns.insert(columns.end(), {"reason", "relative_error"});
+  columns.insert(columns.end(), HistoryReader::kMoreColumns.begin(), HistoryReader::kMoreColumns.end());
+  database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
   const std::vector<CurrentRow> rows = reader.current();
   for (const CurrentRow& row : rows)
     survey.timed[*row.what].push_back({row.id, row.time_us, row.screened_out});
@@ -145,7 +182,10 @@ Survey survey(const Database& database, const TrialFilter& filter) {
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
     if (next == rows.end() || next->id != id) return;
     if (next->what != group) importance = &survey.importance[*(group = next->what)];
-    add_importance(*importance, *next++, trial);
+    const double time_us = (next++)->time_us;
+    (*importance)[""].add({{"template", trial.template_name}}, time_us);
+    const nlohmann::ordered_json parameters = parsed_cell(trial.parameters);
+    if (parameters.is_object()) (*importance)[trial.template_name].add(parameters, time_us);
   });
   return survey;
 }

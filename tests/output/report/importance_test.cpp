@@ -1,9 +1,9 @@
-#include "output/report/importance.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "output/report/survey.h"
 
 namespace tiletune {
 namespace {

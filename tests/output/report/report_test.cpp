@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "carries.h"
-#include "output/report/group_data.h"
 #include "output/sample_ranking.h"
 
 namespace tiletune {

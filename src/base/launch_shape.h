@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/fields.h"
+
+namespace tiletune {
+
+struct Dim3 {
+  std::int64_t x = 1, y = 1, z = 1;
+  std::int64_t count() const { return x * y * z; }
+  bool operator==(const Dim3&) const = default;
+
+  static constexpr auto fields() {
+    constexpr Bounds<std::int64_t> kExtent{.min = 0, .max = 0xffffffff};
+    return std::tuple{field("x", &Dim3::x, kExtent), field("y", &Dim3::y, kExtent),
+                      field("z", &Dim3::z, kExtent)};
+  }
+};
+
+/// How many threads a launch starts, and what shared memory they ask for.
+struct LaunchShape {
+  Dim3 grid;   ///< thread blocks
+  Dim3 block;  ///< threads
+  std::int64_t dynamic_shared_bytes = 0;
+
+  static constexpr auto fields() {
+    using L = LaunchShape;
+    return std::tuple{field("grid", &L::grid), field("block", &L::block),
+                      field("dynamic_shared_bytes", &L::dynamic_shared_bytes, {.min = 0, .max = 0xffffffff})};
+  }
+};
+
+}  // namespace tiletune
