@@ -336,8 +336,7 @@ std::string error_bound_text(const TemplateSpec& spec) {
       outputs.push_back(type);
   }
   const std::string accumulator(name(spec.operation.accumulator));
-  const std::string& stated = spec.operation.accumulation.text;
-  const std::string length = stated.empty() ? "L" : stated;
+  const std::string& length = spec.operation.accumulation.text;
   const bool alike = outputs == std::vector{accumulator} && !spec.operation.accumulation_bits;
   const auto bits = spec.operation.accumulation_bits;
   const std::string of_sums = bits ? fmt::format("2^-{}", *bits) : fmt::format("u({})", accumulator);
@@ -347,7 +346,6 @@ std::string error_bound_text(const TemplateSpec& spec) {
           : fmt::format("2 u({}) + 2 sqrt({}) {}, u: unit roundoff", join(outputs, " or "), length, of_sums);
   if (spec.operation.consensus > 0 || !spec.reference.empty()) text = fmt::format("2 x ({})", text);
   if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
-  if (stated.empty()) text += ", L: half the operations per output element";
   return text;
 }
 

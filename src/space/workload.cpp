@@ -190,13 +190,7 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
     check_division(workload.buffers[i], operation.buffers[i], workload.gpus);
   workload.flops = amount(operation.flops, scope, bindings);
   workload.bytes = amount(operation.bytes, scope, bindings);
-  double outputs = 0;
-  for (const auto& buffer : workload.buffers)
-    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
-  // A manifest of version 0.1 does not state how many terms an output adds up.
-  workload.accumulation = operation.accumulation.text.empty()
-                              ? workload.flops / std::max(outputs, 1.0) / 2
-                              : amount(operation.accumulation, scope, bindings);
+  workload.accumulation = amount(operation.accumulation, scope, bindings);
   workload.tolerance = operation.tolerance;
   add_files(operation, problem, workload);
   return workload;

@@ -17,7 +17,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr const char* kOfOldManifests = "custom";
 constexpr const char* kNoReference = "none";
 constexpr const char* kAccumulator = "accumulator";
 /// What a library's epilogue adds to each column.
@@ -26,9 +25,8 @@ constexpr const char* kBias = "bias";
 constexpr std::int64_t kFewestAgreeing = 2;
 constexpr std::int64_t kMostAgreeing = 16;
 
-/// The members of an operation stand in a file of their own, in an object in the manifest, or, in manifests
-/// of version 0.1, in the manifest itself.
-enum class Form { file, object, manifest };
+/// The members of an operation stand in a file of their own, or in an object in the manifest.
+enum class Form { file, object };
 
 /// What may be chosen: lists of texts by name.
 std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const char* expected) {
@@ -66,13 +64,10 @@ class OperationReader {
     read_types();
     read_options();
     read_buffers();
-    members_.read(keys::kWork, operation_);
-    if (!is_old()) {
-      members_.read(keys::kAccuracy, operation_);
-      if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node);
-    }
+    members_.read(keys::kOperation, operation_);
+    if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node);
     read_reference();
-    if (!is_old()) read_baselines();
+    read_baselines();
   }
 
  private:
@@ -82,7 +77,7 @@ class OperationReader {
       operation_.dimensions.push_back(read_identifier(node));
       scope_.declare(operation_.dimensions.back(), "a dimension", node.where);
     }
-    if (const auto gpus = find_new("gpus")) {
+    if (const auto gpus = members_.find("gpus")) {
       operation_.gpus = read_expression(*gpus);
       for (const char* name : {kRank, kPeer}) scope_.declare(name, "the number of a GPU", gpus->where);
     }
@@ -99,7 +94,7 @@ class OperationReader {
     std::vector<Allowed> choices{{kAccumulator, spellings<ElementType>()}};
     std::rotate(choices[0].values.begin(), std::ranges::find(choices[0].values, "f32"),
                 choices[0].values.end());
-    const auto declared = find_new("types");
+    const auto declared = members_.find("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
       for (const auto& [name, values] : choices)
@@ -118,8 +113,6 @@ class OperationReader {
   }
 
   void read_options() {
-    operation_.offered_options = {{}};
-    if (is_old()) return;
     const auto declared = members_.find("options");
     const std::vector<Allowed> choices = read_choices(declared, "an object of lists of texts");
     operation_.offered_options = read_offered(manifest_.find("options"), choices, "option");
@@ -172,7 +165,6 @@ class OperationReader {
 
   /// `is_present` is cleared where this variant has no such buffer.
   Buffer read_buffer(const JsonNode& node, bool& is_present) const {
-    if (is_old()) ObjectReader(node, key_names(keys::kBuffer));
     ObjectReader reader(node, key_names(keys::kOperationBuffer));
     Buffer buffer;
     reader.read(keys::kOperationBuffer, buffer, operation_);
@@ -312,15 +304,14 @@ class OperationReader {
   void read_reference() {
     const JsonNode node =
         members_.need("reference", "an object that names the reference kernel, or \"none\"");
-    if (!is_old() && node.json.get().is_string()) {
+    if (node.json.get().is_string()) {
       if (read_string(node) != kNoReference)
         refuse_kind(node, "\"none\", or an object that names the reference");
       operation_.is_unverified = true;
       return;
     }
-    if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
+    if (node.json.get().is_object() && node.json.get().contains("template"))
       return place_.take_reference(node, operation_);
-    if (is_old()) ObjectReader(node, key_names(keys::kReference));
     ObjectReader reader(node, key_names(keys::kOperationReference));
     if (const auto library = reader.find("library"))
       operation_.reference_library = read_library(*library);
@@ -476,10 +467,6 @@ class OperationReader {
                     is_batched ? "without pitches" : "with the pitches lda, ldb, ldc"));
   }
 
-  /// A manifest of version 0.1 has none of what came later.
-  bool is_old() const { return form_ == Form::manifest; }
-  std::optional<JsonNode> find_new(const char* key) { return is_old() ? std::nullopt : members_.find(key); }
-
   Form form_;
   ObjectReader& members_;
   ObjectReader& manifest_;
@@ -542,11 +529,7 @@ Operation read_operation(ObjectReader& manifest, const OperationPlace& place, De
       manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
   if (node.json.get().is_object()) return read_operation_object(node, manifest, place, scope);
   if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
-  if (read_string(node) != kOfOldManifests) return read_operation_file(node, manifest, place, scope);
-  Operation operation;
-  operation.name = place.template_name;
-  OperationReader(Form::manifest, manifest, manifest, place.folder, place, operation, scope).read();
-  return operation;
+  return read_operation_file(node, manifest, place, scope);
 }
 
 Variant variant_of(const Operation& operation) {

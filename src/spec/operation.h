@@ -28,9 +28,9 @@ struct OperationPlace {
   std::function<void(const JsonNode& node, const Operation& operation)> take_reference;
 };
 
-/// Reads a manifest's "operation": the name of one, an object, or "custom" as in version 0.1, with the
-/// members of the object beside it. Reads "types" and "options", what the template offers, takes the
-/// first of each, and declares what expressions may name in `scope`. Throws UserError.
+/// Reads a manifest's "operation": the name of one, or an object. Reads "types" and "options", what the
+/// template offers, takes the first of each, and declares what expressions may name in `scope`. Throws
+/// UserError.
 Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope);
 
 /// "randint(0, columns)" or "permutation": a distribution with expressions for its arguments; or an object

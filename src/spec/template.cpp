@@ -256,6 +256,11 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
     throw UserError("this is a config, not a template's manifest", spec.where,
                     "Name a template's folder, or its template.json.");
   }
+  if (json.is_object() && json.contains("operation") && json["operation"] == "custom")
+    throw UserError(
+        R"("custom" is the form of version 0.1)", spec.where.at("operation"),
+        "Write the operation as an object with the keys dimensions, buffers, scalars, flops, bytes and "
+        "reference, and with accumulation and bound: docs/template.md.");
   ObjectReader reader({json, spec.where}, key_names(keys::kTemplate));
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
@@ -292,7 +297,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   read_compilation(reader, spec, scope, options.allow_outside_paths);
   check_all_passed(spec, spec.launches.size() > 1 ? spec.where : spec.where.at("arguments"));
   add_implied_constraints(spec);
-  reader.finish(fmt::format("Remove it: the operation {} has its own.", spec.operation.name));
+  reader.finish();
   return spec;
 }
 

@@ -169,7 +169,7 @@ struct Operation {
   std::string name;  ///< "gemm"
   std::string summary;
   /// What it computes, as JSON, without what rows state of it: types, options and scalars. Two operations of
-  /// one name must have the same. Empty in a manifest of version 0.1.
+  /// one name must have the same.
   std::string definition;
   std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
   std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
@@ -185,9 +185,7 @@ struct Operation {
   ElementType accumulator = ElementType::f32;  ///< the type variable of that name
   ExprText flops;                              ///< useful floating-point operations of one launch
   ExprText bytes;                              ///< compulsory DRAM traffic of one launch
-  /// Terms that are added up for one element of an output: sets the error bound. Empty in a manifest of
-  /// version 0.1: half the flops per element.
-  ExprText accumulation;
+  ExprText accumulation;  ///< terms that are added up for one element of an output: sets the error bound
   std::optional<int> accumulation_bits;  ///< significant bits of the sums, where fewer than the accumulator's
   Ceiling bound = Ceiling::ffma;
   std::optional<Tolerance> tolerance;          ///< none: what follows from the types and the accumulation
@@ -366,21 +364,27 @@ std::vector<Value> read_values(const JsonNode& node);
 namespace keys {
 
 // Operations, in a file of their own or in a manifest.
-inline constexpr std::tuple kWork{
+inline constexpr std::tuple kOperation{
+    "$schema",
+    "name",
+    "summary",
+    "dimensions",
+    "scalars",
+    "types",
+    "options",
+    "unstated_defaults",
+    "buffers",
     need("flops", &Operation::flops, "an expression for the operations of one launch"),
-    need("bytes", &Operation::bytes, "an expression for the bytes one launch must move")};
-inline constexpr std::tuple kAccuracy{
+    need("bytes", &Operation::bytes, "an expression for the bytes one launch must move"),
     need("accumulation", &Operation::accumulation,
          "an expression for the terms that are added up for one element of an output"),
-    "accumulation_bits", need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
-    may("tolerance", &Operation::tolerance)};
-inline constexpr auto kOperation =
-    std::tuple_cat(std::tuple{"$schema", "name", "summary", "dimensions", "scalars", "types", "options",
-                              "unstated_defaults", "buffers"},
-                   kWork, kAccuracy, std::tuple{"reference", "baselines", "gpus"});
+    "accumulation_bits",
+    need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
+    may("tolerance", &Operation::tolerance),
+    "reference",
+    "baselines",
+    "gpus"};
 
-/// A buffer in version 0.1.
-inline constexpr std::tuple kBuffer{"name", "type", "elements", "role"};
 inline constexpr std::tuple kOperationBuffer{
     need("name", &Buffer::name, "the buffer's name", read_identifier),
     need("type", &Buffer::type, R"(an element type such as "f32")", read_element_type),
@@ -398,8 +402,6 @@ inline constexpr std::tuple kOperationBuffer{
 /// A kernel that computes a reference or an input.
 inline constexpr std::tuple kOwnKernel{"source", kKernel, kGrid, kBlock, "arguments"};
 inline constexpr auto kValues = std::tuple_cat(std::tuple{"npy"}, kOwnKernel);
-/// A reference in version 0.1.
-inline constexpr std::tuple kReference{"source", "kernel", "grid", "block"};
 inline constexpr std::tuple kPython{
     "python",
     need("function", &PythonReference::function, "the name of a function in the file", read_identifier),
@@ -431,11 +433,11 @@ inline constexpr std::tuple kCompilation{
     may("min_compute_capability", &TemplateSpec::min_compute_capability, read_compute_capability),
     may("max_compute_capability", &TemplateSpec::max_compute_capability, read_compute_capability),
     field("tolerance_factor", &TemplateSpec::tolerance_factor, {.min = 0, .above = true})};
-inline constexpr auto kTemplate = std::tuple_cat(
-    std::tuple{"$schema", "name"}, kTexts,
-    std::tuple{"operation", "types", "options", "dimensions", "buffers", "scalars"}, kWork,
-    std::tuple{"reference", "source", "include_folders", "macros", "parameters", "derived", "constraints"},
-    kOnlyLaunch, std::tuple{"launches", "constants", "workspace"}, kCompilation);
+inline constexpr auto kTemplate =
+    std::tuple_cat(std::tuple{"$schema", "name"}, kTexts,
+                   std::tuple{"operation", "types", "options", "source", "include_folders", "macros",
+                              "parameters", "derived", "constraints"},
+                   kOnlyLaunch, std::tuple{"launches", "constants", "workspace"}, kCompilation);
 
 // Configs.
 inline constexpr std::tuple kStrategy{"name", field("seed", &StrategySpec::seed)};

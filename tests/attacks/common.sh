@@ -38,13 +38,16 @@ kernel() {
   cat >"$1/kernel.cu"
   cat >"$1/template.json" <<END
 {
-  "name": "$1", "summary": "a copy", "operation": "custom", "dimensions": ["n"],
-  "buffers": [
-    {"name": "in", "type": "f32", "elements": "n", "role": "in"},
-    {"name": "out", "type": "f32", "elements": "n", "role": "out"}
-  ],
-  "flops": "0", "bytes": "8 * n",
-  "reference": {"source": "reference.cu", "kernel": "r", "grid": ["ceil_div(n, 256)"], "block": [256]},
+  "name": "$1", "summary": "a copy",
+  "operation": {
+    "dimensions": ["n"],
+    "buffers": [
+      {"name": "in", "type": "f32", "elements": "n", "role": "in"},
+      {"name": "out", "type": "f32", "elements": "n", "role": "out"}
+    ],
+    "flops": "0", "bytes": "8 * n", "accumulation": "0", "bound": "ffma",
+    "reference": {"source": "reference.cu", "kernel": "r", "grid": ["ceil_div(n, 256)"], "block": [256]}
+  },
   "source": "kernel.cu", "kernel": "k", "macros": {"THREADS": "THREADS"},
   "parameters": [{"name": "THREADS", "values": [128, 256], "meaning": "threads per block"}],
   "launch": {"grid": ["ceil_div(n, THREADS)"], "block": ["THREADS"]},

@@ -179,23 +179,25 @@ TEST_F(Bench, TemplatesAndProblemsThatCannotBe) {
   EXPECT_EQ(bench({"mixed/template.json", "--problem", "64"}).code, kUserError) << "a path will do";
 }
 
-TEST_F(Bench, CustomOperationsHaveDimensionsOfTheirOwn) {
+TEST_F(Bench, OperationsHaveDimensionsOfTheirOwn) {
   sandbox.write("axpy/kernel.cu",
                 "extern \"C\" __global__ void axpy(int n, const float* x, float* y) { y[0] = x[n - 1]; }\n");
   sandbox.write(
       "axpy/reference.cu",
       "extern \"C\" __global__ void reference(int n, const double* x, double* y) { y[0] = x[n - 1]; }\n");
   sandbox.write("axpy/template.json", R"json({
-    "name": "axpy", "summary": "custom", "operation": "custom", "dimensions": ["n"],
-    "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
-                {"name": "y", "type": "f32", "elements": "n", "role": "inout"}],
-    "flops": "2 * n", "bytes": "12 * n", "source": "kernel.cu", "kernel": "axpy",
-    "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [1]},
+    "name": "axpy", "summary": "its own", "source": "kernel.cu", "kernel": "axpy",
+    "operation": {
+      "dimensions": ["n"],
+      "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                  {"name": "y", "type": "f32", "elements": "n", "role": "inout"}],
+      "flops": "2 * n", "bytes": "12 * n", "accumulation": 1, "bound": "ffma",
+      "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [1]}},
     "launch": {"grid": ["ceil_div(n, 256)"], "block": [256]},
     "arguments": [{"scalar": "n", "type": "i32"}, {"buffer": "x"}, {"buffer": "y"}]})json");
   const Finished run = bench({"axpy", "--problem", "1000"});
   EXPECT_EQ(run.code, 0) << run.err;
-  expect_in(run.out, {"1000", "Fake H200: ok\n", "grid 4", "intensity       0.167", "L:"});
+  expect_in(run.out, {"1000", "Fake H200: ok\n", "grid 4", "intensity       0.167", "sqrt(1)"});
   expect_error(bench({"axpy"}), kUserError, {"sizes n", "--problem 4096"});
   expect_error(bench({"axpy", "--problem", "1000", "--baseline", "lt"}), kUserError, {"--baseline:", "axpy"});
 }

@@ -189,11 +189,11 @@ TEST(Gpus, AReferenceThatDoesNotCompileIsTheReasonOfItsRows) {
   sandbox.write("odd/reference.cu",
                 "extern \"C\" __global__ void reference(float* y) { y[0] = nonsense; }\n");
   sandbox.write("odd/template.json", R"({
-    "name": "odd", "summary": "s", "operation": "custom", "source": "kernel.cu", "kernel": "odd",
-    "macros": {"V": "V"}, "dimensions": ["n"],
-    "buffers": [{"name": "y", "type": "f32", "elements": "n", "role": "out"}],
-    "flops": "n", "bytes": "4 * n",
-    "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [32]},
+    "name": "odd", "summary": "s", "source": "kernel.cu", "kernel": "odd", "macros": {"V": "V"},
+    "operation": {
+      "dimensions": ["n"], "flops": "n", "bytes": "4 * n", "accumulation": 1, "bound": "copy",
+      "buffers": [{"name": "y", "type": "f32", "elements": "n", "role": "out"}],
+      "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [32]}},
     "parameters": [{"name": "V", "values": [1, 2], "meaning": "what is written"}],
     "launch": {"grid": [1], "block": [32]}, "arguments": [{"buffer": "y"}]
   })");

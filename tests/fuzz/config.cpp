@@ -1,4 +1,4 @@
-// A config, with two templates that it may name: "tile" (gemm) and "axpy" (custom).
+// A config, with two templates that it may name: "tile" (gemm) and "axpy" (its own).
 
 #include <algorithm>
 
@@ -25,11 +25,13 @@ constexpr const char* kTile = R"json({
   "arguments": [{"scalar": "M", "type": "i32"}, {"scalar": "alpha", "type": "f32"}, {"buffer": "A"},
                 {"buffer": "B"}, {"buffer": "C"}]})json";
 constexpr const char* kAxpy = R"json({
-  "name": "axpy", "summary": "y = a * x + y", "operation": "custom", "dimensions": ["n"], "scalars": {"a": 2.0},
-  "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
-              {"name": "y", "type": "f32", "elements": "n", "role": "inout"}],
-  "flops": "2 * n", "bytes": "12 * n",
-  "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"], "block": ["256"]},
+  "name": "axpy", "summary": "y = a * x + y",
+  "operation": {
+    "dimensions": ["n"], "scalars": {"a": 2.0},
+    "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                {"name": "y", "type": "f32", "elements": "n", "role": "inout"}],
+    "flops": "2 * n", "bytes": "12 * n", "accumulation": 1, "bound": "copy",
+    "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"], "block": ["256"]}},
   "source": "kernel.cu", "kernel": "axpy", "macros": {"SIZE": "BLOCK"},
   "parameters": [{"name": "BLOCK", "values": [128, 256], "meaning": "threads"}],
   "launch": {"grid": ["ceil_div(n, BLOCK)"], "block": ["BLOCK"]},

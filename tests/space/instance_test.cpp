@@ -190,10 +190,6 @@ TEST(InstanceTest, TypesAndOptionsOfTheOperationCanBeNamed) {
                       {"/bytes", "size()", "element type", "'size(layout)'", "column 1", "layout = 'nt'"}));
 }
 
-TEST(InstanceTest, WithoutAStatedAccumulationHalfTheOperationsPerOutputAreTakenForIt) {
-  EXPECT_EQ(Instantiator(example(), problem()).workload().accumulation, 256);
-}
-
 TEST(InstanceTest, BuffersEndWithTheLastRow) {
   Problem strided = problem();
   strided.leading = {{"lda", 260}, {"ldc", 520}};

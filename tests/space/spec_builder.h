@@ -20,6 +20,7 @@ class SpecBuilder {
     spec_.launches.emplace_back().kernel = "example";
     spec_.operation.flops = {"2.0 * M * N * K", place().at("flops")};
     spec_.operation.bytes = {"4 * (M * K + K * N + M * N)", place().at("bytes")};
+    spec_.operation.accumulation = {"1", place().at("accumulation")};
   }
 
   SpecBuilder& parameter(const std::string& name, std::vector<Value> values) {

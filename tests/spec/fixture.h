@@ -32,8 +32,8 @@ inline void expect_fault(const UserError& error, const Fault& fault, const std::
   EXPECT_FALSE(error.remedy().empty()) << fault.patch;
 }
 
-/// A folder of its own with a gemm template "tile", "axpy" with its operation as in version
-/// 0.1, "softmax" with its as an object, and a config; gone afterwards.
+/// A folder of its own with a gemm template "tile", "axpy" and "softmax", whose operations are objects with
+/// the least and with more in them, and a config; gone afterwards.
 class SpecTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -74,12 +74,13 @@ class SpecTest : public ::testing::Test {
   }
   static Json axpy() {
     return Json::parse(R"json({
-      "name": "axpy", "summary": "y = a * x + y", "operation": "custom", "types": {"accumulator": "f64"},
-      "dimensions": ["n"], "scalars": {"a": 2.0},
-      "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
-                  {"name": "y", "type": "f64", "elements": "n", "role": "inout"}],
-      "flops": "2 * n", "bytes": "20 * n",
-      "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"], "block": ["256"]},
+      "name": "axpy", "summary": "y = a * x + y", "types": {"accumulator": "f64"},
+      "operation": {
+        "dimensions": ["n"], "scalars": {"a": 2.0},
+        "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                    {"name": "y", "type": "f64", "elements": "n", "role": "inout"}],
+        "flops": "2 * n", "bytes": "20 * n", "accumulation": 1, "bound": "copy",
+        "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"], "block": ["256"]}},
       "source": "kernel.cu", "kernel": "axpy", "macros": {"TILE_SIZE": "BLOCK * 2"},
       "parameters": [{"name": "BLOCK", "values": [128, 256], "meaning": "threads"}],
       "launch": {"grid": ["ceil_div(n, BLOCK)"], "block": ["BLOCK"]},
@@ -88,7 +89,6 @@ class SpecTest : public ::testing::Test {
                     {"buffer": "partials"}]})json");
   }
 
-  /// With its operation as an object.
   static Json softmax() {
     return Json::parse(R"json({
       "name": "softmax", "summary": "Softmax of each row",

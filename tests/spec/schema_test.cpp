@@ -212,13 +212,11 @@ TEST(Schema, TheOperationSaysWhatTheReaderDoes) {
 
 TEST(Schema, TheManifestSaysWhatTheReaderDoes) {
   expect_schema("template.schema.json", {{"", properties(keys::kTemplate)},
-                                         {"/properties/reference", properties(keys::kReference)},
                                          {"/properties/launch", properties(keys::kLaunch)},
                                          {"/$defs/launch", properties(keys::kLaunches)},
                                          {"/$defs/copy", properties(keys::kCopy)},
                                          {"/$defs/barrier", properties(keys::kBarrier)},
                                          {"/$defs/collective", properties(keys::kCollective)},
-                                         {"/$defs/buffer", properties(keys::kBuffer)},
                                          {"/$defs/workspace", properties(keys::kWorkspace)},
                                          {"/$defs/parameter", properties(keys::kParameter)},
                                          {"/$defs/derived", properties(keys::kDerived)},
@@ -251,8 +249,7 @@ NamesByPointer enumerations_of(const Json& document) {
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
   const NamesByPointer in_manifest{{"/$defs/collective/properties/collective", spelled<Collective>()},
-                                   {"/$defs/element_type", spelled<ElementType>()},
-                                   {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
+                                   {"/$defs/element_type", spelled<ElementType>()}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
   const NamesByPointer in_operation{
       {"/properties/bound", spelled<Ceiling>()},
@@ -295,9 +292,6 @@ TEST_F(RequiredKeys, AreThoseOfTheSchema) {
   expect_missed(tile(), definitions["parameter"]["required"], "/parameters/0");
   expect_missed(tile(), definitions["derived"]["required"], "/derived/0");
   expect_missed(tile(), definitions["constraint"]["required"], "/constraints/0");
-  expect_missed(axpy(), document["then"]["required"], "");
-  expect_missed(axpy(), document["properties"]["reference"]["required"], "/reference");
-  expect_missed(axpy(), definitions["buffer"]["required"], "/buffers/0");
   expect_missed(axpy(), definitions["workspace"]["required"], "/workspace/0");
   const Json operation = schema("operation.schema.json");
   expect_missed(softmax(), operation["required"], "/operation");

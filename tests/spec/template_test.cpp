@@ -66,7 +66,7 @@ TEST_F(TemplateTest, WhatMayBeLeftOutHasDefaults) {
   EXPECT_TRUE(spec.launches[0].template_arguments.empty());
 }
 
-TEST_F(TemplateTest, ReadsACustomOperation) {
+TEST_F(TemplateTest, ReadsAnOperationWithoutAName) {
   const TemplateSpec spec = load_patched(axpy(), "{}");
   EXPECT_EQ(spec.operation.name, "axpy");
   EXPECT_EQ(spec.operation.dimensions, std::vector<std::string>{"n"});
@@ -116,9 +116,7 @@ class OperationFile : public TemplateTest {
     write("kernel_templates/operations/scale/reference.cu", "extern \"C\" __global__ void scale();\n");
     write_operation("{}");
     manifest_ = axpy();
-    for (const char* key :
-         {"types", "dimensions", "scalars", "buffers", "flops", "bytes", "reference", "workspace"})
-      manifest_.erase(key);
+    for (const char* key : {"types", "workspace"}) manifest_.erase(key);
     manifest_.merge_patch(
         Json::parse(R"({"operation": "scale", "arguments": [{"buffer": "y"}, {"buffer": "x"}]})"));
   }
@@ -303,7 +301,9 @@ TEST_F(TemplateTest, FaultsOfKeys) {
        Fault{R"({"launch": {"grid": null}})", "/launch", {"'grid'", "missing", "\"grid\""}},
        Fault{R"({"constraints": [{"why": "true"}]})", "/constraints/0", {"'require'", "missing"}},
        Fault{R"({"parameters": [{"name": "BM"}]})", "/parameters/0", {"'values'", "missing", "range("}},
-       Fault{R"({"dimensions": ["M"]})", "/dimensions", {"'dimensions'", "no effect"}},
+       Fault{R"({"dimensions": ["M"]})", "/dimensions", {"'dimensions'", "unknown key"}},
+       Fault{
+           R"({"operation": "custom", "dimensions": ["M"]})", "/operation", {"0.1", "accumulation", "docs/"}},
        Fault{R"({"macros": {"X": 1}})", "/macros", {"'template_arguments'", "'macros'"}}});
 }
 
@@ -431,7 +431,7 @@ TEST_F(TemplateTest, FaultsOfWorkspace) {
       axpy(),
       {Fault{WORKSPACE(R"({"name": "y", "type": "f32", "elements": 1, "meaning": "x"})"),
              "/workspace/0/name",
-             {"'y'", "(/buffers/1/elements)"}},
+             {"'y'", "(/operation/buffers/1/elements)"}},
        Fault{WORKSPACE(R"({"name": "partials", "type": "f32", "elements": 1, "meaning": "x"},
                           {"name": "partials", "type": "u32", "elements": 1, "meaning": "x"})"),
              "/workspace/1/name",
@@ -450,33 +450,42 @@ TEST_F(TemplateTest, FaultsOfWorkspace) {
 }
 
 TEST_F(TemplateTest, FaultsOfOperation) {
-  expect_faults(axpy(),
-                {
+  expect_faults(
+      axpy(),
+      {
 
-                    Fault{R"({"dimensions": null})", "", {"'dimensions'", "missing"}},
-                    Fault{R"({"dimensions": []})", "/dimensions", {"an empty list", "a list"}},
-                    Fault{R"({"dimensions": ["n", "n"]})", "/dimensions/1", {"'n'", "(/dimensions/0)"}},
-                    Fault{R"({"scalars": {"n": 1}})", "/scalars/n", {"'n'", "(/dimensions/0)"}},
-                    Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", {"'2a'", "not a name"}},
-                    Fault{R"({"scalars": {"a": "x"}})", "/scalars/a", {"a string"}},
-                    Fault{R"({"types": {"A": "f32"}})", "/types/A", {"'A'", "accumulator"}},
-                    Fault{R"({"flops": null})", "", {"'flops'", "missing"}},
-                    Fault{R"({"bytes": null})", "", {"'bytes'", "missing"}},
-                    Fault{R"({"reference": null})", "", {"'reference'", "missing"}},
-                    Fault{R"({"reference": {"block": null}})", "/reference", {"'block'", "missing"}},
-                    Fault{R"({"reference": {"source": "refrence.cu"}})",
-                          "/reference/source",
-                          {"'refrence.cu'", "'reference.cu'"}},
-                    Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"}]})",
-                          "/buffers",
-                          {"\"out\"", "\"inout\""}},
-                    Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "output"}]})",
-                          "/buffers/0/role",
-                          {"\"output\"", "in, out, inout"}},
-                    Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": 1, "role": "in"},
-                              {"name": "x", "type": "f32", "elements": 1, "role": "out"}]})",
-                          "/buffers/1/name",
-                          {"'x'", "(/buffers/0/name)"}}});
+          Fault{R"({"operation": {"dimensions": null}})", "/operation", {"'dimensions'", "missing"}},
+          Fault{R"({"operation": {"dimensions": []}})", "/operation/dimensions", {"an empty list", "a list"}},
+          Fault{R"({"operation": {"dimensions": ["n", "n"]}})",
+                "/operation/dimensions/1",
+                {"'n'", "(/operation/dimensions/0)"}},
+          Fault{R"({"operation": {"scalars": {"n": 1}}})",
+                "/operation/scalars/n",
+                {"'n'", "(/operation/dimensions/0)"}},
+          Fault{R"({"operation": {"scalars": {"2a": 1}}})", "/operation/scalars/2a", {"'2a'", "not a name"}},
+          Fault{R"({"operation": {"scalars": {"a": "x"}}})", "/operation/scalars/a", {"a string"}},
+          Fault{R"({"types": {"A": "f32"}})", "/types/A", {"'A'", "accumulator"}},
+          Fault{R"({"operation": {"flops": null}})", "/operation", {"'flops'", "missing"}},
+          Fault{R"({"operation": {"bytes": null}})", "/operation", {"'bytes'", "missing"}},
+          Fault{R"({"operation": {"reference": null}})", "/operation", {"'reference'", "missing"}},
+          Fault{R"({"operation": {"reference": {"block": null}}})",
+                "/operation/reference",
+                {"'block'", "missing"}},
+          Fault{R"({"operation": {"reference": {"source": "refrence.cu"}}})",
+                "/operation/reference/source",
+                {"'refrence.cu'", "'reference.cu'"}},
+          Fault{
+              R"({"operation": {"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"}]}})",
+              "/operation/buffers",
+              {"\"out\"", "\"inout\""}},
+          Fault{
+              R"({"operation": {"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "output"}]}})",
+              "/operation/buffers/0/role",
+              {"\"output\"", "in, out, inout"}},
+          Fault{R"({"operation": {"buffers": [{"name": "x", "type": "f32", "elements": 1, "role": "in"},
+                              {"name": "x", "type": "f32", "elements": 1, "role": "out"}]}})",
+                "/operation/buffers/1/name",
+                {"'x'", "(/operation/buffers/0/name)"}}});
 }
 
 TEST_F(TemplateTest, RefusesTooManyValues) {

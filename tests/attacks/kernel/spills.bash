@@ -28,13 +28,16 @@ sweep_without_spills() {
   mv kernel.cu spilling
   cat >spilling/template.json <<EOF
 {
-  "name": "spilling", "summary": "Spills", "operation": "custom", "dimensions": ["n"],
-  "buffers": [
-    {"name": "in", "type": "f32", "elements": "128 * n", "role": "in"},
-    {"name": "out", "type": "f32", "elements": "64", "role": "out"}
-  ],
-  "flops": "256 * n", "bytes": "512 * n",
-  "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["1"], "block": ["64"]},
+  "name": "spilling", "summary": "Spills",
+  "operation": {
+    "dimensions": ["n"],
+    "buffers": [
+      {"name": "in", "type": "f32", "elements": "128 * n", "role": "in"},
+      {"name": "out", "type": "f32", "elements": "64", "role": "out"}
+    ],
+    "flops": "256 * n", "bytes": "512 * n", "accumulation": "2 * n", "bound": "ffma",
+    "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["1"], "block": ["64"]}
+  },
   "source": "kernel.cu", "kernel": "k", "compile_options": [${2:+"\"$2\""}],
   "macros": {"P": "P"}, "parameters": [{"name": "P", "values": [1], "meaning": "nothing"}],
   "launch": {"grid": ["1"], "block": ["64"]},
