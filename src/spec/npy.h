@@ -54,15 +54,14 @@ Descriptor open_array(const ArrayFile& file);
 struct NpyHeader {
   std::string type;                 ///< "<f4": byte order, kind, bytes
   std::vector<std::int64_t> shape;  ///< empty: a single number
+  std::int64_t elements = 1;        ///< the product of the shape
   bool is_column_major = false;
   std::uint64_t offset = 0;  ///< of the first number, in bytes
-
-  /// The product of the shape.
-  std::int64_t elements() const;
 };
 
-/// From the beginning of a file, 64 KiB or all of it. Throws std::runtime_error with the reason.
-NpyHeader parse_npy_header(std::string_view beginning);
+/// From the beginning of a file, 64 KiB or all of it. None where that is no such header, or its shape is too
+/// large.
+std::optional<NpyHeader> parse_npy_header(std::string_view beginning);
 
 /// The numbers of an .npy file: one array of row-major numbers in the byte order of this machine, of exactly
 /// that many elements. `types` are the element types that will do; where NumPy has none for bf16 and fp8,

@@ -131,23 +131,18 @@ TEST_F(Npy, SaysWhatIsWrong) {
   EXPECT_TRUE(carries(fault(npy(described(">f4", "(6,)"), 24)), {">f4"}));
   EXPECT_TRUE(carries(fault(npy(described("<f4", "(7,)"), 28)), {"7, and 6 elements are needed"}));
   EXPECT_TRUE(carries(fault(npy(described("<f4", "(6,)"), 23)), {"cut off"}));
-  EXPECT_TRUE(carries(fault("no array"), {"not an .npy file"}));
-  EXPECT_TRUE(carries(fault(""), {"not an .npy file"}));
-  EXPECT_TRUE(carries(fault(std::string("\x93NUMPY\x09\x00\x10\x00{}", 12)), {"version 9"}));
-  EXPECT_TRUE(carries(fault(std::string("\x93NUMPY\x01\x00\xff\xff{}", 12)), {"header is cut off"}));
 }
 
-TEST_F(Npy, RefusesHeadersThatNumPyDoesNotWrite) {
-  EXPECT_TRUE(carries(fault(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (6,)}", 24)),
-                      {"records"}));
-  EXPECT_TRUE(carries(fault(npy("{'descr': '<f4'}", 24)), {"lacks"}));
-  EXPECT_TRUE(
-      carries(fault(npy("{'descr': '<f4', 'fortran_order': 0, 'shape': (6,)}", 24)), {"fortran_order"}));
-  EXPECT_TRUE(carries(fault(npy(described("<f4", "(-6,)"), 24)), {"shape"}));
-  EXPECT_TRUE(carries(fault(npy(described("<f4", "(99999999999, 99999999999)"), 24)), {"too many elements"}));
-  EXPECT_TRUE(carries(fault(npy(described("<f4", "(99999999999999999999,)"), 24)), {"shape"}));
-  EXPECT_TRUE(carries(fault(npy("{'descr': '<f4", 24)), {"without an end"}));
-  EXPECT_TRUE(carries(fault(npy("import os", 24)), {"'{'"}));
+TEST_F(Npy, RefusesWhatNumPyDoesNotWriteForAnArrayOfNumbers) {
+  for (const std::string& content :
+       {std::string("no array"), std::string(), std::string("\x93NUMPY\x09\x00\x10\x00{}", 12),
+        std::string("\x93NUMPY\x01\x00\xff\xff{}", 12),
+        npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (6,)}", 24),
+        npy("{'descr': '<f4'}", 24), npy("{'descr': '<f4', 'fortran_order': 0, 'shape': (6,)}", 24),
+        npy(described("<f4", "(-6,)"), 24), npy(described("<f4", "(99999999999, 99999999999)"), 24),
+        npy(described("<f4", "(99999999999999999999,)"), 24), npy("{'descr': '<f4", 24),
+        npy("import os", 24)})
+    EXPECT_TRUE(carries(fault(content), {"x.npy", "not an .npy file", "version 1 to 3"})) << content;
 }
 
 TEST_F(Npy, RefusesWhatIsNoRegularFile) {
