@@ -451,16 +451,6 @@ std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templ
                                  has_file ? Repeated::taken_once : Repeated::refused);
 }
 
-/// Refuses a template's manifest in the place of a config.
-void refuse_manifest(const nlohmann::ordered_json& json, const fs::path& file) {
-  if (!json.is_object() || json.contains("templates") || !json.contains("kernel") || !json.contains("launch"))
-    return;
-  throw UserError(
-      "this is a template's manifest, not a config", Where{file.string(), ""},
-      fmt::format(R"(Name a config that lists the template: {{"templates": ["{}"], "problems": [...]}}.)",
-                  file.parent_path().filename().string()));
-}
-
 /// `folders` are searched for templates, in this order.
 TuneSpec read_config(std::string text, const fs::path& file, const fs::path& folder,
                      std::vector<fs::path> folders, const LoadOptions& options) {
@@ -485,7 +475,11 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
       return *std::move(other);
     }
   }
-  refuse_manifest(json, file);
+  if (json.is_object() && !json.contains("templates") && json.contains("kernel") && json.contains("launch"))
+    throw UserError(
+        "this is a template's manifest, not a config", Where{file.string(), ""},
+        fmt::format(R"(Name a config that lists the template: {{"templates": ["{}"], "problems": [...]}}.)",
+                    file.parent_path().filename().string()));
   ObjectReader reader({json, {file.string(), ""}}, key_names(keys::kConfig));
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");

@@ -102,36 +102,9 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
   return argument;
 }
 
-void check_passed(const TemplateSpec& spec, const std::string& name, const char* what, const Where& where) {
-  const bool is_constant = std::ranges::any_of(
-      spec.constants, [&](const ConstantMemory& constant) { return constant.buffer == name; });
-  if (is_constant || is_passed(spec, name)) return;
-  throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
-                  fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
-}
-
-/// Elements are copied as they are.
-void check_types(const StepSpec& step, const Memory& memory, const Where& where) {
-  const ElementType from = type_of(step.from, memory);
-  const ElementType to = type_of(step.to, memory);
-  const bool fits = step.kind == StepKind::collective ? from == to : size_bytes(from) == size_bytes(to);
-  if (fits) return;
-  throw UserError(fmt::format("'{}' holds {}, and '{}' holds {}", step.from, name(from), step.to, name(to)),
-                  where, "Give both the same type.");
-}
-
-template <typename Keys>
-StepSpec read_transfer(const JsonNode& node, const Memory& memory, const Keys& keys, StepKind kind) {
-  auto step = read_object<StepSpec>(node, keys, memory);
-  step.kind = kind;
-  check_types(step, memory, node.where);
-  return step;
-}
-
 StepSpec read_barrier(const JsonNode& node) {
   ObjectReader reader(node, key_names(keys::kBarrier));
-  StepSpec step;
-  step.kind = StepKind::barrier;
+  StepSpec step{.kind = StepKind::barrier};
   const JsonNode barrier = reader.need("barrier", "true");
   if (!read_boolean(barrier))
     throw UserError("found false, expected true", barrier.where, R"(Use "when" to switch a barrier off.)");
@@ -145,10 +118,17 @@ StepSpec read_step(const JsonNode& node, const Memory& memory) {
     throw UserError(
         fmt::format("the operation {} runs on one GPU, and this step needs several", memory.operation.name),
         node.where, R"(Remove it, or give the operation "gpus".)");
-  const auto& json = node.json.get();
-  if (json.contains("copy")) return read_transfer(node, memory, keys::kCopy, StepKind::copy);
-  if (json.contains("barrier")) return read_barrier(node);
-  return read_transfer(node, memory, keys::kCollective, StepKind::collective);
+  const bool is_copy = node.json.get().contains("copy");
+  if (!is_copy && node.json.get().contains("barrier")) return read_barrier(node);
+  StepSpec step = is_copy ? read_object<StepSpec>(node, keys::kCopy, memory)
+                          : read_object<StepSpec>(node, keys::kCollective, memory);
+  step.kind = is_copy ? StepKind::copy : StepKind::collective;
+  // Elements are copied as they are.
+  const ElementType from = type_of(step.from, memory);
+  const ElementType to = type_of(step.to, memory);
+  if (is_copy ? size_bytes(from) == size_bytes(to) : from == to) return step;
+  throw UserError(fmt::format("'{}' holds {}, and '{}' holds {}", step.from, name(from), step.to, name(to)),
+                  node.where, "Give both the same type.");
 }
 
 template <typename Keys>
@@ -200,13 +180,6 @@ void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNam
   }
   if (spec.launches.empty())
     throw UserError("there is no kernel among the launches", list->where, "Add the launch of one.");
-}
-
-/// "7.0": one or two digits, a dot, a digit.
-bool is_version(const std::string& text) {
-  const std::size_t dot = text.find('.');
-  const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
-  return has_form && std::ranges::all_of(text.substr(0, dot), is_digit) && is_digit(text.back());
 }
 
 }  // namespace
@@ -262,7 +235,11 @@ ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scop
   std::string text = read_string(node, expected);
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
   const bool is_expression = !std::ranges::all_of(text, is_plain) || scope.contains(text);
-  if (is_expression || is_version(text)) return {std::move(text), node.where};
+  const std::size_t dot = text.find('.');
+  const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
+  const bool is_version =
+      has_form && std::ranges::all_of(text.substr(0, dot), is_digit) && is_digit(text.back());
+  if (is_expression || is_version) return {std::move(text), node.where};
   throw UserError(fmt::format("found \"{}\", expected {}", text, expected), node.where,
                   "Write major and minor version with a dot between them.");
 }
@@ -337,8 +314,14 @@ bool is_passed(const TemplateSpec& spec, const std::string& name) {
 }
 
 void check_all_passed(const TemplateSpec& spec, const Where& where) {
-  for (const Buffer& buffer : spec.operation.buffers) check_passed(spec, buffer.name, "buffer", where);
-  for (const WorkspaceArray& array : spec.workspace) check_passed(spec, array.name, "workspace", where);
+  const auto check = [&](const std::string& name, const char* what) {
+    if (is_among(name, names_of(spec.constants, &ConstantMemory::buffer)) || is_passed(spec, name)) return;
+    throw UserError(
+        fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
+        fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
+  };
+  for (const Buffer& buffer : spec.operation.buffers) check(buffer.name, "buffer");
+  for (const WorkspaceArray& array : spec.workspace) check(array.name, "workspace");
 }
 
 }  // namespace tiletune

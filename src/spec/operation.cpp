@@ -48,15 +48,19 @@ std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const cha
 
 class OperationReader {
  public:
-  /// `folder` is that of the file that holds the members.
+  /// `folder` is that of the file that holds the members; the others are as read_operation() takes them.
   OperationReader(Form form, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
-                  const OperationPlace& place, Operation& operation, DeclaredNames& scope)
+                  const std::vector<std::filesystem::path>& folders, const LoadOptions& options,
+                  Compared compared, TemplateSpec& spec, DeclaredNames& scope)
       : form_(form),
         members_(members),
         manifest_(manifest),
         folder_(std::move(folder)),
-        place_(place),
-        operation_(operation),
+        folders_(folders),
+        options_(options),
+        compared_(compared),
+        spec_(spec),
+        operation_(spec.operation),
         scope_(scope) {}
 
   void read() {
@@ -182,7 +186,7 @@ class OperationReader {
       if (is_kernel(*values))  // it holds zeros before
         buffer.values = BufferValues{Distribution::constant, {{"0", values->where}}, {}, values->where};
       else
-        buffer.values = read_buffer_values(*values, buffer.type, folder_, place_.allow_outside_paths);
+        buffer.values = read_buffer_values(*values, buffer.type, folder_, options_.allow_outside_paths);
     }
     if (const auto only = reader.find("only")) is_present = has_options(*only);
     if (const auto layout = reader.find("layout")) buffer.layout = read_layout(*layout, buffer);
@@ -287,18 +291,36 @@ class OperationReader {
   void read_baselines() {
     const auto node = members_.find("baselines");
     if (!node) return;
+    DeclaredNames names;
+    for (const char* taken : kLibraryBaselines) names.declare(taken, "a name of tiletune's", {});
+    names.declare("twin", "a name of tiletune's", {});
     const bool is_one = node->json.get().is_object();
     for (const JsonNode& baseline : is_one ? std::vector{*node} : read_list(*node, "baselines")) {
-      if (!baseline.json.get().is_object() || !baseline.json.get().contains("library")) {
-        place_.take_baseline(baseline, operation_, scope_, folder_);
-        continue;
+      const auto has = [&](const char* key) {
+        return baseline.json.get().is_object() && baseline.json.get().contains(key);
+      };
+      if (has("library")) {
+        if (operation_.baseline_library)
+          throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
+        ObjectReader reader(baseline, key_names(keys::kLibrary));
+        operation_.baseline_library = read_library(reader.need("library", R"(a library, such as "gemm")"));
+        reader.finish();
+      } else if (compared_ == Compared::yes) {
+        TemplateSpec kernel =
+            has("template")
+                ? read_template_baseline(baseline, operation_, folders_, options_)
+                : read_kernel_baseline(baseline, operation_, scope_, folder_, options_.allow_outside_paths);
+        names.declare(kernel.name, "another baseline", baseline.where);
+        spec_.baselines.push_back(alone(std::move(kernel)));
       }
-      if (operation_.baseline_library)
-        throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
-      ObjectReader reader(baseline, key_names(keys::kLibrary));
-      operation_.baseline_library = read_library(reader.need("library", R"(a library, such as "gemm")"));
-      reader.finish();
     }
+  }
+
+  /// It is compared with what the template that is measured is compared with.
+  static TemplateSpec alone(TemplateSpec one) {
+    one.operation.baseline_library.reset();
+    one.operation.reference.reset();
+    return one;
   }
 
   void read_reference() {
@@ -310,8 +332,11 @@ class OperationReader {
       operation_.is_unverified = true;
       return;
     }
-    if (node.json.get().is_object() && node.json.get().contains("template"))
-      return place_.take_reference(node, operation_);
+    if (node.json.get().is_object() && node.json.get().contains("template")) {
+      if (compared_ == Compared::yes)
+        spec_.reference = {alone(read_template_baseline(node, operation_, folders_, options_))};
+      return;
+    }
     ObjectReader reader(node, key_names(keys::kOperationReference));
     if (const auto library = reader.find("library"))
       operation_.reference_library = read_library(*library);
@@ -346,7 +371,7 @@ class OperationReader {
           file.where, "Use another reference: a kernel, a template, or a consensus.");
     PythonReference python;
     python.folder = folder_;
-    python.source = resolve_file(file, folder_, place_.allow_outside_paths);
+    python.source = resolve_file(file, folder_, options_.allow_outside_paths);
     reader.read(keys::kPython, python);
     python.where = file.where;
     return python;
@@ -365,7 +390,7 @@ class OperationReader {
       ExpectedArray& array = expected.emplace_back(ExpectedArray{name, {}});
       if (!file.json.get().is_null())
         array.npy = FileName{read_string(file, "the name of an .npy file, or null"), folder_,
-                             place_.allow_outside_paths, file.where};
+                             options_.allow_outside_paths, file.where};
     }
     for (const std::string& output : outputs)
       if (!is_among(output, names_of(expected, &ExpectedArray::buffer)))
@@ -395,7 +420,7 @@ class OperationReader {
     OperationKernel kernel;
     kernel.folder = folder_;
     kernel.source =
-        resolve_file(reader.need("source", "the kernel's file"), folder_, place_.allow_outside_paths);
+        resolve_file(reader.need("source", "the kernel's file"), folder_, options_.allow_outside_paths);
     reader.read(keys::kOwnKernel, kernel.launch);
     return kernel;
   }
@@ -416,63 +441,50 @@ class OperationReader {
     return {rows, replicated, rows};
   }
 
-  LibraryOperation read_library_of_gpus(LibraryOperation library, const JsonNode& node) const {
-    const std::vector<std::string> dimensions{"G", "M", "N", "K"};
-    const std::vector<std::string> matrices{"A M K", "B K N", "C M N"};
+  LibraryOperation read_library(const JsonNode& node) const {
+    const auto library = read_enum<LibraryOperation>(node);
+    const bool of_gpus = is_over_gpus(library);
+    const bool is_batched = library == LibraryOperation::batched_gemm;
+    std::vector<std::string> dimensions{"M", "N", "K"};
+    if (of_gpus || is_batched) dimensions.insert(dimensions.begin(), of_gpus ? "G" : "batch");
+    const auto matrices = of_gpus || is_batched ? std::vector<std::string>{"A K", "B N", "C N"}
+                                                : std::vector<std::string>{"A lda", "B ldb", "C ldc"};
     std::vector<std::string> buffers;
     std::vector<BufferLayout> layouts;
     for (const Buffer& buffer : operation_.buffers) {
-      buffers.push_back(fmt::format("{} {}", buffer.name, buffer.columns.text));
       layouts.push_back(buffer.layout);
+      if (of_gpus || buffer.name != kBias)
+        buffers.push_back(buffer.name + " " + (of_gpus ? buffer.columns : buffer.pitch).text);
+      const bool is_known =
+          is_floating(buffer.type) || buffer.type == ElementType::i8 || buffer.type == ElementType::i32;
+      if (!is_known && !of_gpus)
+        throw UserError(
+            fmt::format("the library {} multiplies no {} matrices", name(library), name(buffer.type)),
+            node.where, "Give the operation a reference kernel of its own.");
     }
-    const bool fits = operation_.dimensions == dimensions && operation_.gpus.text == "G" &&
-                      buffers == std::vector<std::string>{"A K", "B N", "C N"} &&
-                      layouts == layouts_of(library);
-    if (fits) return library;
-    std::vector<std::string> wanted;
-    for (std::size_t i = 0; i < matrices.size(); ++i)
-      wanted.push_back(fmt::format("{} ({})", matrices[i], name(layouts_of(library)[i])));
+    const bool fits = of_gpus ? operation_.gpus.text == "G" && layouts == layouts_of(library)
+                              : names_of(operation_.scalars, &std::pair<std::string, double>::first) ==
+                                    std::vector<std::string>{"alpha", "beta"};
+    if (fits && operation_.dimensions == dimensions && buffers == matrices) return library;
+    const auto layout = [&](std::size_t matrix) { return name(layouts_of(library)[matrix]); };
+    const std::string wanted =
+        of_gpus ? fmt::format(R"("gpus": "G", and the matrices A M K ({}), B K N ({}), C M N ({}).)",
+                              layout(0), layout(1), layout(2))
+                : fmt::format("the scalars alpha, beta, and the matrices A, B, C {}.",
+                              is_batched ? "without pitches" : "with the pitches lda, ldb, ldc");
     throw UserError(fmt::format("the library {} computes another operation", name(library)), node.where,
-                    fmt::format(R"(It has the dimensions {}, "gpus": "G", and the matrices {}.)",
-                                join(dimensions, ", "), join(wanted, ", ")));
-  }
-
-  LibraryOperation read_library(const JsonNode& node) const {
-    const auto library = read_enum<LibraryOperation>(node);
-    if (is_over_gpus(library)) return read_library_of_gpus(library, node);
-    const bool is_batched = library == LibraryOperation::batched_gemm;
-    std::vector<std::string> dimensions{"M", "N", "K"};
-    if (is_batched) dimensions.insert(dimensions.begin(), "batch");
-    const auto matrices = is_batched ? std::vector<std::string>{"A K", "B N", "C N"}
-                                     : std::vector<std::string>{"A lda", "B ldb", "C ldc"};
-    const auto scalars = names_of(operation_.scalars, &std::pair<std::string, double>::first);
-    std::vector<std::string> buffers;
-    for (const Buffer& buffer : operation_.buffers)
-      if (buffer.name != kBias) buffers.push_back(buffer.name + " " + buffer.pitch.text);
-    const bool fits = operation_.dimensions == dimensions &&
-                      scalars == std::vector<std::string>{"alpha", "beta"} && buffers == matrices;
-    const auto is_unknown = [](const Buffer& buffer) {
-      return !is_floating(buffer.type) && buffer.type != ElementType::i8 && buffer.type != ElementType::i32;
-    };
-    const auto unknown = std::ranges::find_if(operation_.buffers, is_unknown);
-    if (unknown != operation_.buffers.end())
-      throw UserError(
-          fmt::format("the library {} multiplies no {} matrices", name(library), name(unknown->type)),
-          node.where, "Give the operation a reference kernel of its own.");
-    if (fits) return library;
-    throw UserError(
-        fmt::format("the library {} computes another operation", name(library)), node.where,
-        fmt::format("It has the dimensions {}, the scalars alpha, beta, and the matrices A, B, C {}.",
-                    join(dimensions, ", "),
-                    is_batched ? "without pitches" : "with the pitches lda, ldb, ldc"));
+                    fmt::format("It has the dimensions {}, {}", join(dimensions, ", "), wanted));
   }
 
   Form form_;
   ObjectReader& members_;
   ObjectReader& manifest_;
   std::filesystem::path folder_;
-  const OperationPlace& place_;
-  Operation& operation_;
+  const std::vector<std::filesystem::path>& folders_;
+  const LoadOptions& options_;
+  Compared compared_;
+  TemplateSpec& spec_;
+  Operation& operation_;  ///< the template's
   DeclaredNames& scope_;
   std::vector<Allowed> allowed_options_;
 };
@@ -487,49 +499,41 @@ std::string definition_of(nlohmann::json json) {
   return json.dump();
 }
 
-Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, const OperationPlace& place,
-                              DeclaredNames& scope) {
-  Operation operation;
-  operation.name = read_identifier(name);
-  const Folder folder = find_operation(operation.name, place.folders, place.allow_outside_paths, name.where);
+}  // namespace
+
+void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::path>& folders,
+                    const LoadOptions& options, Compared compared, TemplateSpec& spec, DeclaredNames& scope) {
+  const JsonNode node =
+      manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
+  const auto read = [&](Form form, ObjectReader& members, const std::filesystem::path& folder,
+                        const nlohmann::ordered_json& json) {
+    OperationReader(form, members, manifest, folder, folders, options, compared, spec, scope).read();
+    members.finish();
+    spec.operation.definition = definition_of(json);
+  };
+  std::string& name = spec.operation.name;
+  if (node.json.get().is_object()) {
+    ObjectReader members(node, key_names(keys::kOperation));
+    const auto own_name = members.find("name");
+    name = own_name ? read_identifier(*own_name) : spec.name;
+    if (const auto summary = members.find("summary")) spec.operation.summary = read_string(*summary);
+    return read(Form::object, members, spec.folder, node.json);
+  }
+  if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
+  name = read_identifier(node);
+  const Folder folder = find_operation(name, folders, options.allow_outside_paths, node.where);
   const std::filesystem::path file = folder.path() / kOperationName;
   const auto json = parse_json(folder.read(kOperationName, kLargestJson), file.string());
   ObjectReader members({json, {file.string(), ""}}, key_names(keys::kOperation));
   if (const auto schema = members.find("$schema")) read_string(*schema);
   const JsonNode written = members.need("name", "the name of the operation's folder");
-  if (read_identifier(written) != operation.name) {
+  if (read_identifier(written) != name) {
     throw UserError(fmt::format("the operation is named '{}', but its folder is named '{}'",
-                                read_identifier(written), operation.name),
+                                read_identifier(written), name),
                     written.where, "Give both the same name.");
   }
-  operation.summary = read_string(members.need("summary", "one line on what is computed"));
-  OperationReader(Form::file, members, manifest, folder.real_path(), place, operation, scope).read();
-  members.finish();
-  operation.definition = definition_of(json);
-  return operation;
-}
-
-Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, const OperationPlace& place,
-                                DeclaredNames& scope) {
-  Operation operation;
-  ObjectReader members(node, key_names(keys::kOperation));
-  const auto name = members.find("name");
-  operation.name = name ? read_identifier(*name) : place.template_name;
-  if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
-  OperationReader(Form::object, members, manifest, place.folder, place, operation, scope).read();
-  members.finish();
-  operation.definition = definition_of(node.json.get());
-  return operation;
-}
-
-}  // namespace
-
-Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope) {
-  const JsonNode node =
-      manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
-  if (node.json.get().is_object()) return read_operation_object(node, manifest, place, scope);
-  if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
-  return read_operation_file(node, manifest, place, scope);
+  spec.operation.summary = read_string(members.need("summary", "one line on what is computed"));
+  read(Form::file, members, folder.real_path(), json);
 }
 
 Variant variant_of(const Operation& operation) {

@@ -12,26 +12,24 @@
 
 namespace tiletune {
 
-/// Where a manifest lies, and where it finds operations.
-struct OperationPlace {
-  std::string template_name;     ///< also of an operation of its own that has no other name
-  std::filesystem::path folder;  ///< of the manifest, canonical
-  std::vector<std::filesystem::path>
-      folders;  ///< with operations/<name>/operation.json; the first one counts
-  bool allow_outside_paths = false;
-  /// Takes each baseline that is a kernel, of an operation that lies in `operation_folder` and is read, with
-  /// the names that its expressions may use.
-  std::function<void(const JsonNode& baseline, const Operation& operation, const DeclaredNames& scope,
-                     const std::filesystem::path& operation_folder)>
-      take_baseline;
-  /// Takes an operation's reference that is a template.
-  std::function<void(const JsonNode& node, const Operation& operation)> take_reference;
-};
+/// Whether what a template is compared with is read, too.
+enum class Compared { yes, no };
 
-/// Reads a manifest's "operation": the name of one, or an object. Reads "types" and "options", what the
-/// template offers, takes the first of each, and declares what expressions may name in `scope`. Throws
-/// UserError.
-Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope);
+/// Reads a manifest's "operation", the name of one or an object, into `spec`, with its baselines and its
+/// reference that are kernel templates where `compared` says so. `folders` are those with templates and with
+/// operations/<name>/operation.json; the first one counts. Reads "types" and "options", what the template
+/// offers, takes the first of each, and declares what expressions may name in `scope`. Throws UserError.
+void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::path>& folders,
+                    const LoadOptions& options, Compared compared, TemplateSpec& spec, DeclaredNames& scope);
+
+/// Reads a baseline of an operation that lies in `folder`: a kernel of its own, whose expressions may use
+/// the names of `scope`, or one configuration of a template that is in one of `folders`. Throws UserError.
+TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
+                                  const DeclaredNames& scope, const std::filesystem::path& folder,
+                                  bool allow_outside);
+TemplateSpec read_template_baseline(const JsonNode& node, const Operation& operation,
+                                    const std::vector<std::filesystem::path>& folders,
+                                    const LoadOptions& options);
 
 /// "randint(0, columns)" or "permutation": a distribution with expressions for its arguments; or an object
 /// that names an .npy file beneath `folder`. `type` is the buffer's. Throws UserError.
@@ -40,7 +38,8 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
 
 /// Reads and validates the manifest of that name in a template's folder, like load_template() of spec/load.h.
 TemplateSpec load_template(const Folder& folder, const std::filesystem::path& manifest_name,
-                           const LoadOptions& options, const Variant* variant = nullptr);
+                           const LoadOptions& options, const Variant* variant = nullptr,
+                           Compared compared = Compared::yes);
 
 /// A list of constraints, of a manifest or a config.
 std::vector<Constraint> read_constraints(const JsonNode& node);

@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A name of another folder's template is a copy that was not renamed.
-std::string read_name(const JsonNode& node, const fs::path& manifest) {
-  std::string name = read_identifier(node);
-  const std::string folder = fs::absolute(manifest).lexically_normal().parent_path().filename().string();
-  if (name == folder) return name;
-  throw UserError(fmt::format("the template is named '{}', but its folder is named '{}'", name, folder),
-                  node.where, "Give both the same name.");
-}
-
 /// Parameters and derived values share one scope with the operation's dimensions and scalars.
 void read_names(ObjectReader& reader, TemplateSpec& spec, DeclaredNames& scope) {
   if (const auto parameters = reader.find("parameters")) {
@@ -142,24 +133,6 @@ void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNa
   reader.read(keys::kCompilation, spec, scope);
 }
 
-/// A kernel of the operation's own, in its folder.
-TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
-                                  const DeclaredNames& scope, const fs::path& folder, bool allow_outside) {
-  ObjectReader reader(node, key_names(keys::kKernelBaseline));
-  TemplateSpec baseline;
-  baseline.where = node.where;
-  baseline.folder = folder;
-  baseline.operation = operation;
-  baseline.name = read_identifier(reader.need("name", "the baseline's name"));
-  baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
-  read_baseline_launches(reader, baseline, scope);
-  read_constants(reader, baseline);
-  read_macros(reader, baseline);
-  check_all_passed(baseline, node.where);
-  reader.finish();
-  return baseline;
-}
-
 /// Leaves each parameter the value that `values` names, or else its first.
 void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
   for (Parameter& parameter : spec.parameters) parameter.values.resize(1);
@@ -174,59 +147,6 @@ void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
   }
 }
 
-}  // namespace
-
-std::vector<Constraint> read_constraints(const JsonNode& node) {
-  std::vector<Constraint> constraints;
-  for (const JsonNode& element : read_list(node, "constraints", Empty::allowed, kMostEntries))
-    constraints.push_back(read_object<Constraint>(element, keys::kConstraint));
-  return constraints;
-}
-
-namespace {
-
-/// Baselines and references of operations that are templates with a single configuration.
-class OtherTemplates {
- public:
-  /// `templates` are searched for those that operations name.
-  OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
-      : templates_(std::move(templates)), options_(options) {
-    for (const char* taken : kLibraryBaselines) names_.declare(taken, "a name of tiletune's", {});
-    names_.declare("twin", "a name of tiletune's", {});
-  }
-
-  std::vector<TemplateSpec> baselines;
-  std::vector<TemplateSpec> reference;  ///< one at most
-
-  void read_baseline(const JsonNode& node, const Operation& operation, const DeclaredNames& scope,
-                     const fs::path& folder) {
-    const bool is_template = node.json.get().is_object() && node.json.get().contains("template");
-    TemplateSpec baseline =
-        is_template ? read_template(node, operation)
-                    : read_kernel_baseline(node, operation, scope, folder, options_.allow_outside_paths);
-    names_.declare(baseline.name, "another baseline", node.where);
-    baselines.push_back(alone(std::move(baseline)));
-  }
-
-  void read_reference(const JsonNode& node, const Operation& operation) {
-    reference = {alone(read_template(node, operation))};
-  }
-
- private:
-  TemplateSpec read_template(const JsonNode& node, const Operation& operation) const;
-
-  /// It is compared with what the template that is measured is compared with.
-  static TemplateSpec alone(TemplateSpec one) {
-    one.operation.baseline_library.reset();
-    one.operation.reference.reset();
-    return one;
-  }
-
-  std::vector<fs::path> templates_;
-  const LoadOptions& options_;
-  DeclaredNames names_;
-};
-
 /// The manifest with one variant in the place of all that it offers.
 void choose(const Variant& variant, nlohmann::ordered_json& manifest) {
   const auto put = [&](const char* key, const Choices& choices) {
@@ -238,10 +158,8 @@ void choose(const Variant& variant, nlohmann::ordered_json& manifest) {
   put("options", variant.options);
 }
 
-/// Whether what a template is compared with is read, too.
-enum class Compared { yes, no };
+}  // namespace
 
-/// In its default variant where none is given.
 TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
                            const Variant* variant, Compared compared) {
   const fs::path manifest = folder.path() / manifest_name;
@@ -265,22 +183,17 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   if (const auto node = reader.find("$schema")) read_string(*node);
-  spec.name = read_name(reader.need("name", "the name of the template's folder"), manifest);
+  const JsonNode name = reader.need("name", "the name of the template's folder");
+  spec.name = read_identifier(name);
+  // A name of another folder's template is a copy that was not renamed.
+  const std::string own = fs::absolute(manifest).lexically_normal().parent_path().filename().string();
+  if (spec.name != own)
+    throw UserError(fmt::format("the template is named '{}', but its folder is named '{}'", spec.name, own),
+                    name.where, "Give both the same name.");
   reader.read(keys::kTexts, spec);
-  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths,
-                       {},        {}};
-  place.folders.insert(place.folders.end(), options.template_folders.begin(), options.template_folders.end());
-  OtherTemplates others(place.folders, options);
-  place.take_baseline = [&](const JsonNode& node, const Operation& operation, const DeclaredNames& names,
-                            const fs::path& operation_folder) {
-    if (compared == Compared::yes) others.read_baseline(node, operation, names, operation_folder);
-  };
-  place.take_reference = [&](const JsonNode& node, const Operation& operation) {
-    if (compared == Compared::yes) others.read_reference(node, operation);
-  };
-  spec.operation = read_operation(reader, place, scope);
-  spec.baselines = std::move(others.baselines);
-  spec.reference = std::move(others.reference);
+  std::vector<fs::path> folders{spec.folder.parent_path()};
+  folders.insert(folders.end(), options.template_folders.begin(), options.template_folders.end());
+  read_operation(reader, folders, options, compared, spec, scope);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
@@ -301,14 +214,38 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   return spec;
 }
 
-/// One configuration of a template that computes the same.
-TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation& operation) const {
+std::vector<Constraint> read_constraints(const JsonNode& node) {
+  std::vector<Constraint> constraints;
+  for (const JsonNode& element : read_list(node, "constraints", Empty::allowed, kMostEntries))
+    constraints.push_back(read_object<Constraint>(element, keys::kConstraint));
+  return constraints;
+}
+
+TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
+                                  const DeclaredNames& scope, const fs::path& folder, bool allow_outside) {
+  ObjectReader reader(node, key_names(keys::kKernelBaseline));
+  TemplateSpec baseline;
+  baseline.where = node.where;
+  baseline.folder = folder;
+  baseline.operation = operation;
+  baseline.name = read_identifier(reader.need("name", "the baseline's name"));
+  baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
+  read_baseline_launches(reader, baseline, scope);
+  read_constants(reader, baseline);
+  read_macros(reader, baseline);
+  check_all_passed(baseline, node.where);
+  reader.finish();
+  return baseline;
+}
+
+TemplateSpec read_template_baseline(const JsonNode& node, const Operation& operation,
+                                    const std::vector<fs::path>& folders, const LoadOptions& options) {
   ObjectReader reader(node, key_names(keys::kTemplateBaseline));
   const JsonNode template_name = reader.need("template", "a template's name");
   const Variant variant = variant_of(operation);
-  TemplateSpec baseline = load_template(find_template(read_identifier(template_name), templates_,
-                                                      options_.allow_outside_paths, template_name.where),
-                                        kManifestName, options_, &variant, Compared::no);
+  TemplateSpec baseline = load_template(find_template(read_identifier(template_name), folders,
+                                                      options.allow_outside_paths, template_name.where),
+                                        kManifestName, options, &variant, Compared::no);
   if (baseline.operation.name != operation.name)
     throw UserError(fmt::format("the template {} computes {}, not {}", baseline.name, baseline.operation.name,
                                 operation.name),
@@ -317,13 +254,6 @@ TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation
   if (const auto name = reader.find("name")) baseline.name = read_identifier(*name);
   reader.finish();
   return baseline;
-}
-
-}  // namespace
-
-TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
-                           const Variant* variant) {
-  return load_template(folder, manifest_name, options, variant, Compared::yes);
 }
 
 TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options, const Variant* variant) {
