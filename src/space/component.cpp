@@ -98,16 +98,6 @@ std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::s
   return order;
 }
 
-Level make_level(const Scope& scope, const std::vector<std::size_t>& component, std::size_t parameter) {
-  Level level;
-  level.parameter = parameter;
-  level.slot = scope.first_parameter() + parameter;
-  level.column = static_cast<std::size_t>(std::lower_bound(component.begin(), component.end(), parameter) -
-                                          component.begin());
-  for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
-  return level;
-}
-
 /// The level at which the last of the parameters is bound.
 std::size_t level_of(const std::vector<Level>& levels, const std::vector<std::size_t>& parameters) {
   std::size_t last = 0;
@@ -150,8 +140,14 @@ void place_derived(std::vector<Level>& levels, const Scope& scope,
 std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& component,
                              const std::vector<const Condition*>& conditions, const Stop& stop) {
   std::vector<Level> levels;
-  for (const std::size_t parameter : walk_order(scope, component, conditions, stop))
-    levels.push_back(make_level(scope, component, parameter));
+  for (const std::size_t parameter : walk_order(scope, component, conditions, stop)) {
+    Level& level = levels.emplace_back();
+    level.parameter = parameter;
+    level.slot = scope.first_parameter() + parameter;
+    level.column = static_cast<std::size_t>(std::lower_bound(component.begin(), component.end(), parameter) -
+                                            component.begin());
+    for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
+  }
   for (std::size_t i = levels.size(); i-- > 1;)
     levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());
   place_tests(levels, conditions);
@@ -385,33 +381,24 @@ Component joined(const Component& a, const Component& b, const std::vector<Param
   return {std::move(columns), std::move(rows), {}};
 }
 
-/// The rows are ordered by a hash of the positions of their values, so that equal rows of another problem's
-/// space are ordered alike.
-std::vector<std::pair<std::uint64_t, std::size_t>> in_shuffled_order(const PackedRows& rows,
-                                                                     std::size_t columns) {
+/// The rows of a stretch of an order by a hash of the positions of their values, so that equal rows of
+/// another problem's space are ordered alike: where that lacks some rows, few of the others are in another
+/// shard there.
+PackedRows rows_of(const Component& component, const std::vector<Parameter>& parameters, std::uint64_t number,
+                   std::uint64_t count) {
+  std::vector<std::uint32_t> row(component.parameters.size());
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
-  std::vector<std::uint32_t> row(columns);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows.unpack(i, row);
+  for (std::size_t i = 0; i < component.rows.size(); ++i) {
+    component.rows.unpack(i, row);
     const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(row[0]));
     order.emplace_back(checksum64(bytes), i);
   }
   std::sort(order.begin(), order.end());
-  return order;
-}
-
-/// The rows of a stretch of that order: where another problem's space lacks some rows, few of the others are
-/// in another shard there.
-PackedRows rows_of(const Component& component, const std::vector<Parameter>& parameters, std::uint64_t number,
-                   std::uint64_t count) {
-  const std::size_t columns = component.parameters.size();
   std::vector<std::size_t> own;
-  const auto order = in_shuffled_order(component.rows, columns);
   const std::size_t end = order.size() * (number + 1) / count;
   for (std::size_t i = order.size() * number / count; i < end; ++i) own.push_back(order[i].second);
   std::sort(own.begin(), own.end());
   PackedRows rows(value_counts(parameters, component.parameters));
-  std::vector<std::uint32_t> row(columns);
   for (const std::size_t i : own) {
     component.rows.unpack(i, row);
     rows.push_back(row);

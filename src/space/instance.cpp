@@ -83,7 +83,7 @@ struct Instantiator::Impl {
   StepPrograms steps;
   std::vector<ConstantCopy> constants;
   std::vector<std::pair<std::string, Program>> macros;
-  WorkspacePrograms workspace;
+  std::vector<std::pair<SizedWorkspace, Program>> workspace;  ///< each with its number of elements
   std::optional<Program> min_compute_capability;
   std::optional<Program> max_compute_capability;
   SizeConditions size_conditions;
@@ -98,7 +98,6 @@ struct Instantiator::Impl {
         scope(spec, problem),
         definitions(scope.definitions()),
         steps(spec.steps, scope.launch_symbols()),
-        workspace(spec.workspace, scope.launch_symbols()),
         min_compute_capability(parse_optional(spec.min_compute_capability, scope.symbols())),
         max_compute_capability(parse_optional(spec.max_compute_capability, scope.symbols())),
         size_conditions(spec, problem, scope),
@@ -107,6 +106,9 @@ struct Instantiator::Impl {
         reference(make_reference(spec, scope)) {
     check_names(spec, compiled_file, where.at("source"));
     for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
+    for (const WorkspaceArray& array : spec.workspace)
+      workspace.emplace_back(SizedWorkspace{array.name, array.type, 0, array.zeroed},
+                             Program(array.elements, scope.launch_symbols()));
     for (const ConstantMemory& constant : spec.constants)
       constants.push_back({constant.symbol, constant.buffer, workload.buffer(constant.buffer).bytes()});
     for (const auto& [name, text] : spec.macros) macros.emplace_back(name, Program(text, scope.symbols()));
@@ -136,23 +138,21 @@ struct Instantiator::Impl {
     }
   }
 
-  /// A float that was computed is nearly always a `/` that should be `//`; one that a person wrote is meant.
-  std::string template_argument(const Program& program, const Bindings& bindings) const {
-    const Scalar value = evaluate(program, bindings);
-    const std::optional<int> name = program.single_name();
-    const bool written = name && static_cast<std::size_t>(*name) < scope.first_derived();
-    if (value.kind == Scalar::Kind::number && !written)
-      program.raise_result(value, "an integer, a boolean or a name",
-                           fmt::format("{}; floats reach a kernel as macros or scalars", kUseFloorDivision),
-                           bindings);
-    return source_text(program, bindings);
-  }
-
   std::string kernel_expression(const LaunchPrograms& launch, const Bindings& bindings) const {
     if (launch.template_arguments.empty()) return launch.kernel;
     std::vector<std::string> parts;
-    for (const Program& program : launch.template_arguments)
-      parts.push_back(template_argument(program, bindings));
+    for (const Program& program : launch.template_arguments) {
+      const Scalar value = evaluate(program, bindings);
+      const std::optional<int> name = program.single_name();
+      // A float that was computed is nearly always a `/` that should be `//`; one that a person wrote is
+      // meant.
+      const bool written = name && static_cast<std::size_t>(*name) < scope.first_derived();
+      if (value.kind == Scalar::Kind::number && !written)
+        program.raise_result(value, "an integer, a boolean or a name",
+                             fmt::format("{}; floats reach a kernel as macros or scalars", kUseFloorDivision),
+                             bindings);
+      parts.push_back(source_text(program, bindings));
+    }
     return fmt::format("{}<{}>", launch.kernel, join(parts, ", "));
   }
 
@@ -194,11 +194,14 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   impl_->add_values(configuration, bindings, instance);
   for (const auto& [name, program] : impl_->macros)
     instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, bindings)));
-  instance.compiled_file = path_with(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
+  instance.compiled_file = filled(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
   instance.constants = impl_->constants;
-  instance.workspace = impl_->workspace.evaluate(bindings);
+  for (const auto& [array, elements] : impl_->workspace) {
+    instance.workspace.push_back(array);
+    instance.workspace.back().elements = evaluate_elements(elements, bindings);
+  }
   impl_->add_launches(bindings, instance);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);

@@ -152,12 +152,6 @@ std::partial_ordering order(const Scalar& left, const Scalar& right) {
   return exact(left) <=> exact(right);
 }
 
-bool holds(Op op, std::partial_ordering order) {
-  if (op == Op::less) return std::is_lt(order);
-  if (op == Op::less_equal) return std::is_lteq(order);
-  return op == Op::greater ? std::is_gt(order) : std::is_gteq(order);
-}
-
 /// CPython's float_divmod: the remainder is exact and has the divisor's sign, the quotient is integral.
 void divide_floor(double left, double right, double& quotient, double& remainder) {
   remainder = std::fmod(left, right);
@@ -172,34 +166,21 @@ void divide_floor(double left, double right, double& quotient, double& remainder
   quotient = quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
-FaultKind number_power(double base, double exponent, Scalar& result) {
-  if (base == 0 && exponent < 0) return FaultKind::division_by_zero;
-  if (base < 0 && exponent != std::floor(exponent)) return FaultKind::fractional_power;
-  return finite(std::pow(base, exponent), result);
-}
-
-FaultKind number_division(Op op, double left, double right, Scalar& result) {
+FaultKind number_arithmetic(Op op, double left, double right, Scalar& result) {
+  if (op == Op::add) return finite(left + right, result);
+  if (op == Op::subtract) return finite(left - right, result);
+  if (op == Op::multiply) return finite(left * right, result);
+  if (op == Op::power) {
+    if (left == 0 && right < 0) return FaultKind::division_by_zero;
+    if (left < 0 && right != std::floor(right)) return FaultKind::fractional_power;
+    return finite(std::pow(left, right), result);
+  }
   if (right == 0) return FaultKind::division_by_zero;
   if (op == Op::divide) return finite(left / right, result);
   double quotient = 0;
   double remainder = 0;
   divide_floor(left, right, quotient, remainder);
   return finite(op == Op::modulo ? remainder : quotient, result);
-}
-
-FaultKind number_arithmetic(Op op, double left, double right, Scalar& result) {
-  switch (op) {
-    case Op::add:
-      return finite(left + right, result);
-    case Op::subtract:
-      return finite(left - right, result);
-    case Op::multiply:
-      return finite(left * right, result);
-    case Op::power:
-      return number_power(left, right, result);
-    default:
-      return number_division(op, left, right, result);
-  }
 }
 
 FaultKind arithmetic(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
@@ -223,7 +204,12 @@ FaultKind compare(Op op, const Scalar& left, const Scalar& right, Scalar& result
   const bool comparable =
       (left.is_string() && right.is_string()) || (left.is_numeric() && right.is_numeric());
   if (!comparable) return FaultKind::not_comparable;
-  return done(boolean_scalar(holds(op, order(left, right))), result);
+  const std::partial_ordering found = order(left, right);
+  const bool holds = op == Op::less         ? std::is_lt(found)
+                     : op == Op::less_equal ? std::is_lteq(found)
+                     : op == Op::greater    ? std::is_gt(found)
+                                            : std::is_gteq(found);
+  return done(boolean_scalar(holds), result);
 }
 
 /// The operand itself is the result, as it is: min(1, 2.0) is the integer 1. Of equal ones it is the first.

@@ -83,8 +83,10 @@ std::string beginning_of(const std::string& option) {
                   where, "Shorten the option or the values.");
 }
 
+}  // namespace
+
 /// Names that are not parameters stay as they are.
-std::string filled_option(const std::string& option, const NamedValues& parameters, const Where& where) {
+std::string filled(const std::string& option, const NamedValues& parameters, const Where& where) {
   std::string text;
   for (const Piece& piece : pieces_of(option)) {
     const auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) {
@@ -100,18 +102,12 @@ std::string filled_option(const std::string& option, const NamedValues& paramete
   return text;
 }
 
-}  // namespace
-
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where) {
-  std::vector<std::string> filled;
+  std::vector<std::string> texts;
   for (const std::string& option : options)
-    filled.push_back(filled_option(option, parameters, where.at(filled.size())));
-  return filled;
-}
-
-std::string path_with(const std::string& path, const NamedValues& parameters, const Where& where) {
-  return filled_option(path, parameters, where);
+    texts.push_back(filled(option, parameters, where.at(texts.size())));
+  return texts;
 }
 
 void check_names(const TemplateSpec& spec, const std::string& text, const Where& where) {
@@ -134,7 +130,7 @@ std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t op
   std::size_t total = 0;
   for (std::uint64_t combination = 0; combination < count; ++combination) {
     if (stop()) throw Stopped();
-    texts.push_back(filled_option(text, values_of(named, combination), where));
+    texts.push_back(filled(text, values_of(named, combination), where));
     total += texts.back().size();
     if (total > kMostCharacters) refuse_length(text, named.back()->name, kMostCharacters, where);
   }

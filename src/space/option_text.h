@@ -9,13 +9,13 @@
 
 namespace tiletune {
 
-/// Compiler options of a template as they are for one configuration: every "{NAME}" is the parameter's value.
-/// Throws UserError, with `where` for the place of the list, when that makes one longer than 8192 characters.
+/// A compiler option of a template, or the path of compiled kernels, as it is for one configuration: every
+/// "{NAME}" is the parameter's value. Throws UserError when that makes it longer than 8192 characters.
+std::string filled(const std::string& option, const NamedValues& parameters, const Where& where);
+
+/// Fills a list of options, with `where` for its place.
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where);
-
-/// Fills the names in the path of compiled kernels, in the same way.
-std::string path_with(const std::string& path, const NamedValues& parameters, const Where& where);
 
 /// Throws UserError for a name in braces that is not a parameter of the template.
 void check_names(const TemplateSpec& spec, const std::string& text, const Where& where);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <queue>
+#include <ranges>
 #include <vector>
 
 namespace tiletune::space {
@@ -21,15 +22,7 @@ bool is_less(std::span<const std::uint64_t> left, std::span<const std::uint64_t>
 /// The first of [begin, end) that is not before what is sought.
 template <typename IsBefore>
 std::size_t first_not(std::size_t begin, std::size_t end, const IsBefore& is_before) {
-  while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    if (is_before(middle)) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return *std::ranges::partition_point(std::views::iota(begin, end), is_before);
 }
 
 /// Prefixes that are continued, and by how many values each: a search takes less than 1 ms.
@@ -45,10 +38,6 @@ struct RowPrefix {
   std::size_t end = 0;
 };
 
-struct PrefixIsFarther {
-  bool operator()(const RowPrefix& a, const RowPrefix& b) const { return a.estimate > b.estimate; }
-};
-
 class NearestRow {
  public:
   NearestRow(const PackedRows& rows, std::span<const WantedPosition> wanted) : rows_(rows), wanted_(wanted) {}
@@ -57,7 +46,8 @@ class NearestRow {
     RowPrefix best = greedy();
     // Not a bound, but a typical distance: with 0 the search would stay among short prefixes.
     const double column_estimate = best.distance / 2 / static_cast<double>(wanted_.size());
-    std::priority_queue<RowPrefix, std::vector<RowPrefix>, PrefixIsFarther> open;
+    const auto is_farther = [](const RowPrefix& a, const RowPrefix& b) { return a.estimate > b.estimate; };
+    std::priority_queue<RowPrefix, std::vector<RowPrefix>, decltype(is_farther)> open(is_farther);
     open.push({.end = rows_.size()});
     for (int continued = 0; continued < kMostContinued && !open.empty(); ++continued) {
       const RowPrefix prefix = open.top();
@@ -149,11 +139,7 @@ void PackedRows::push_back(std::span<const std::uint32_t> row) {
 }
 
 void PackedRows::unpack(std::size_t row, std::span<std::uint32_t> out) const {
-  const auto words = words_of(row);
-  for (std::size_t column = 0; column < fields_.size(); ++column) {
-    const Field& field = fields_[column];
-    out[column] = static_cast<std::uint32_t>((words[field.word] >> field.shift) & field.mask);
-  }
+  for (std::size_t column = 0; column < fields_.size(); ++column) out[column] = value(row, column);
 }
 
 std::optional<std::size_t> PackedRows::find(std::span<const std::uint32_t> row) const {

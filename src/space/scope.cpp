@@ -11,13 +11,6 @@ namespace {
 
 constexpr const char* kMultiprocessors = "multiprocessors";
 
-/// Numbers by size, then strings: equal values become neighbours.
-bool comes_before(const Scalar& left, const Scalar& right) {
-  if (left.is_string() != right.is_string()) return right.is_string();
-  Scalar less = unset_scalar();
-  return apply(Op::less, left, right, less) == FaultKind::none && is_true(less);
-}
-
 void check_parameter(const Parameter& parameter) {
   if (parameter.values.empty())
     throw UserError(fmt::format("parameter '{}' has no values", parameter.name), parameter.where,
@@ -25,7 +18,12 @@ void check_parameter(const Parameter& parameter) {
   std::vector<Scalar> sorted;
   sorted.reserve(parameter.values.size());
   for (const Value& value : parameter.values) sorted.push_back(to_scalar(value));
-  std::stable_sort(sorted.begin(), sorted.end(), comes_before);
+  // Numbers by size, then strings: equal values become neighbours.
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Scalar& left, const Scalar& right) {
+    if (left.is_string() != right.is_string()) return right.is_string();
+    Scalar less = unset_scalar();
+    return apply(Op::less, left, right, less) == FaultKind::none && is_true(less);
+  });
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), equals);
   if (twice == sorted.end()) return;
   throw UserError(
@@ -58,29 +56,21 @@ Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spe
 }
 
 void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) {
-  for (const auto& [name, size] : problem.dimensions) {
+  const auto declare = [&](const std::string& name, const Scalar& value) {
     constants_.declare(name, spec.where);
-    constant_values_.push_back(integer_scalar(size));
-  }
-  for (const LeadingDimension& leading : spec.operation.leading_dimensions) {
-    constants_.declare(leading.name, spec.where);
-    constant_values_.push_back(integer_scalar(problem.at(leading)));
-  }
-  for (const auto& [name, value] : spec.operation.scalars) {
-    constants_.declare(name, spec.where);
-    constant_values_.push_back(number_scalar(value));
-  }
+    constant_values_.push_back(value);
+  };
+  for (const auto& [name, size] : problem.dimensions) declare(name, integer_scalar(size));
+  for (const LeadingDimension& leading : spec.operation.leading_dimensions)
+    declare(leading.name, integer_scalar(problem.at(leading)));
+  for (const auto& [name, value] : spec.operation.scalars) declare(name, number_scalar(value));
   std::vector<Value> texts;
-  for (const auto& [name, type] : spec.operation.types) {
-    constants_.declare(name, spec.where);
-    texts.emplace_back(std::string(tiletune::name(type)));
-  }
-  for (const auto& [name, option] : spec.operation.options) {
-    constants_.declare(name, spec.where);
-    texts.emplace_back(option);
-  }
+  for (const auto& [name, type] : spec.operation.types) texts.emplace_back(std::string(tiletune::name(type)));
+  for (const auto& [name, option] : spec.operation.options) texts.emplace_back(option);
   texts_ = std::make_shared<const std::vector<Value>>(std::move(texts));
-  for (const Value& text : *texts_) constant_values_.push_back(to_scalar(text));
+  auto text = texts_->begin();
+  for (const auto& [name, type] : spec.operation.types) declare(name, to_scalar(*text++));
+  for (const auto& [name, option] : spec.operation.options) declare(name, to_scalar(*text++));
 }
 
 std::vector<Scalar> Scope::initial_slots() const {

@@ -12,20 +12,6 @@ namespace tiletune {
 
 using namespace space;
 
-namespace {
-
-/// The first condition without parameters that is false; null when there is none.
-const Condition* false_constant(const Scope& scope, const std::vector<Condition>& conditions) {
-  std::vector<Scalar> slots = scope.initial_slots();
-  const std::vector<const Program*> definitions = scope.definitions();
-  const Bindings bindings{slots, definitions};
-  for (const Condition& condition : conditions)
-    if (condition.parameters.empty() && !is_true(evaluate(condition.program, bindings))) return &condition;
-  return nullptr;
-}
-
-}  // namespace
-
 NamedValues Configuration::named(const TemplateSpec& spec) const {
   NamedValues named;
   for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(spec.parameters.at(i).name, values[i]);
@@ -68,7 +54,12 @@ struct Space::Impl {
                  const Stop& stop) {
     const auto connected = connected_components(scope, conditions);
     for (const auto& component : connected) raw_size *= combinations(scope, component);
-    if (const Condition* constant = false_constant(scope, conditions)) {
+    std::vector<Scalar> slots = scope.initial_slots();
+    const std::vector<const Program*> definitions = scope.definitions();
+    const auto constant = std::ranges::find_if(conditions, [&](const Condition& condition) {
+      return condition.parameters.empty() && !is_true(evaluate(condition.program, {slots, definitions}));
+    });
+    if (constant != conditions.end()) {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
     }

@@ -91,10 +91,10 @@ ArgumentPrograms::ArgumentPrograms(const std::vector<Argument>& arguments, const
       continue;
     }
     if (argument.tensor_map)
-      maps_.push_back({arguments_.size() - 1, TensorMapPrograms(*argument.tensor_map, symbols)});
+      maps_.emplace_back(arguments_.size() - 1, TensorMapPrograms(*argument.tensor_map, symbols));
     if (argument.kind == Argument::Kind::scalar)
-      scalars_.push_back(
-          {arguments_.size() - 1, Program(or_default(argument.value, argument.name), symbols)});
+      scalars_.emplace_back(arguments_.size() - 1,
+                            Program(or_default(argument.value, argument.name), symbols));
   }
 }
 
@@ -130,20 +130,6 @@ std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Bindings& bindin
               : 0};
 }
 
-WorkspacePrograms::WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols) {
-  for (const WorkspaceArray& array : arrays) {
-    arrays_.push_back({array.name, array.type, 0, array.zeroed});
-    elements_.emplace_back(array.elements, symbols);
-  }
-}
-
-std::vector<SizedWorkspace> WorkspacePrograms::evaluate(const Bindings& bindings) const {
-  std::vector<SizedWorkspace> sized = arrays_;
-  for (std::size_t i = 0; i < sized.size(); ++i)
-    sized[i].elements = evaluate_elements(elements_[i], bindings);
-  return sized;
-}
-
 namespace {
 
 /// One step of a configuration has at most so many, by all GPUs.
@@ -153,43 +139,28 @@ std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindi
   return program ? evaluate_elements(*program, bindings) : 0;
 }
 
-/// Whether a step stays within the arrays of a GPU.
-class Reach {
- public:
-  Reach(const Workload& workload, const std::vector<SizedWorkspace>& workspace)
-      : workload_(workload), workspace_(workspace) {}
-
-  /// Throws UserError where a step, whose elements `where` states, reaches too far.
-  void check(const GpuStep& step, const Where& where) const {
-    for (const PeerCopy& copy : step.copies) {
-      check_end(step.from, copy.from + copy.elements, where);
-      check_end(step.to, copy.to + copy.elements, where);
-      if (!step.signal.empty()) check_end(step.signal, copy.word + 1, where);
-    }
-    if (step.kind != StepKind::collective) return;
-    const bool gathers = step.collective == Collective::all_gather;
-    check_end(gathers ? step.to : step.from, workload_.gpus * step.elements, where);
-    check_end(gathers ? step.from : step.to, step.elements, where);
-  }
-
- private:
-  void check_end(const std::string& name, std::int64_t end, const Where& where) const {
-    const std::int64_t there = elements(name);
+/// Throws UserError where a step, whose elements `where` states, reaches beyond an array of a GPU.
+void check_reach(const GpuStep& step, const Workload& workload, const std::vector<SizedWorkspace>& workspace,
+                 const Where& where) {
+  const auto check = [&](const std::string& name, std::int64_t end) {
+    const auto array = std::ranges::find(workspace, name, &SizedWorkspace::name);
+    const std::int64_t there =
+        array != workspace.end() ? array->elements : workload.elements_on_each(workload.buffer(name));
     if (end <= there) return;
     throw UserError(
         fmt::format("the step reaches to element {} of '{}', which has {} on each GPU", end, name, there),
         where, "Correct the step's expressions, or the size.");
+  };
+  for (const PeerCopy& copy : step.copies) {
+    check(step.from, copy.from + copy.elements);
+    check(step.to, copy.to + copy.elements);
+    if (!step.signal.empty()) check(step.signal, copy.word + 1);
   }
-
-  std::int64_t elements(const std::string& name) const {
-    for (const SizedWorkspace& array : workspace_)
-      if (array.name == name) return array.elements;
-    return workload_.elements_on_each(workload_.buffer(name));
-  }
-
-  const Workload& workload_;
-  const std::vector<SizedWorkspace>& workspace_;
-};
+  if (step.kind != StepKind::collective) return;
+  const bool gathers = step.collective == Collective::all_gather;
+  check(gathers ? step.to : step.from, workload.gpus * step.elements);
+  check(gathers ? step.from : step.to, step.elements);
+}
 
 std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
   return static_cast<std::size_t>(symbols.declare(name, where));
@@ -222,7 +193,6 @@ StepPrograms::StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable
 std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, const Workload& workload,
                                             const std::vector<SizedWorkspace>& workspace,
                                             const std::vector<std::size_t>& listed) const {
-  const Reach reach(workload, workspace);
   std::vector<GpuStep> steps;
   for (const Programs& programs : steps_) {
     const StepSpec& spec = programs.spec;
@@ -235,7 +205,7 @@ std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, const Work
     }
     step.elements = elements_or_zero(programs.elements, bindings);
     if (programs.copy) add_copies(*programs.copy, bindings, workload.gpus, step);
-    if (step.kind != StepKind::kernel) reach.check(step, spec.elements.where);
+    if (step.kind != StepKind::kernel) check_reach(step, workload, workspace, spec.elements.where);
     steps.push_back(std::move(step));
   }
   return steps;

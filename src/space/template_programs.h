@@ -61,29 +61,10 @@ class ArgumentPrograms {
   std::vector<ArgumentValue> evaluate(const Bindings& bindings) const;
 
  private:
-  struct Scalars {
-    std::size_t argument;
-    Program program;
-  };
   std::vector<ArgumentValue> arguments_;  ///< with the values still open
-  struct Map {
-    std::size_t argument;
-    TensorMapPrograms programs;
-  };
-  std::vector<Scalars> scalars_;
-  std::vector<Map> maps_;
-};
-
-/// The sizes of a configuration's workspace.
-class WorkspacePrograms {
- public:
-  WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols);
-  /// Throws UserError for what is not a number of elements.
-  std::vector<SizedWorkspace> evaluate(const Bindings& bindings) const;
-
- private:
-  std::vector<SizedWorkspace> arrays_;  ///< with the elements still open
-  std::vector<Program> elements_;
+  // By positions of arguments.
+  std::vector<std::pair<std::size_t, Program>> scalars_;
+  std::vector<std::pair<std::size_t, TensorMapPrograms>> maps_;
 };
 
 /// The steps of a template on several GPUs.
