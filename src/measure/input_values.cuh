@@ -1,5 +1,5 @@
 // What inputs hold, element by element: the same numbers on every GPU and on the host, which compiles this
-// file too. The distributions have the order of the enumeration in spec/distribution.h.
+// file too. The distributions have the order of the enumeration in spec/element_type.h.
 
 // splitmix64 (Steele, Lea, Flood 2014): a bijection of the counter, so every element has its own value.
 HOST_DEVICE inline u64 mixed(u64 x) {

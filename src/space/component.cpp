@@ -41,38 +41,14 @@ struct Level {
   double below = 1;                  ///< raw combinations of the parameters after it
 };
 
-std::size_t value_count(const Scope& scope, std::size_t parameter) {
-  return scope.parameters()[parameter].values.size();
-}
-
-/// Disjoint sets of parameters; the root of a set is its smallest member.
-class DisjointSets {
- public:
-  explicit DisjointSets(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-
-  std::size_t root(std::size_t member) {
-    while (parent_[member] != member) member = parent_[member] = parent_[parent_[member]];
-    return member;
-  }
-
-  void unite(std::size_t left, std::size_t right) {
-    const auto [first, second] = std::minmax({root(left), root(right)});
-    parent_[second] = first;
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
 /// Parameters of a condition that are not bound yet, the ones with the fewest values first.
 std::vector<std::size_t> open_parameters(const Scope& scope, const Condition& condition,
                                          const std::vector<bool>& bound) {
   std::vector<std::size_t> open;
   for (const std::size_t parameter : condition.parameters)
     if (!bound[parameter]) open.push_back(parameter);
-  std::ranges::stable_sort(open, {}, [&](std::size_t parameter) { return value_count(scope, parameter); });
+  std::ranges::stable_sort(
+      open, {}, [&](std::size_t parameter) { return scope.parameters()[parameter].values.size(); });
   return open;
 }
 
@@ -262,7 +238,7 @@ class Walk {
 double combinations(const Scope& scope, const std::vector<std::size_t>& parameters) {
   double product = 1;
   for (const std::size_t parameter : parameters)
-    product *= static_cast<double>(value_count(scope, parameter));
+    product *= static_cast<double>(scope.parameters()[parameter].values.size());
   return product;
 }
 
@@ -281,13 +257,17 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
 std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
                                                            const std::vector<Condition>& conditions) {
   const std::size_t count = scope.parameters().size();
-  DisjointSets sets(count);
-  for (const Condition& condition : conditions)
-    for (const std::size_t parameter : condition.parameters)
-      sets.unite(condition.parameters.front(), parameter);
+  std::vector<std::size_t> roots(count);  // by parameter: the smallest that it is connected with
+  std::iota(roots.begin(), roots.end(), std::size_t{0});
+  for (const Condition& condition : conditions) {
+    for (const std::size_t parameter : condition.parameters) {
+      const auto [root, other] = std::minmax({roots[condition.parameters.front()], roots[parameter]});
+      if (root != other) std::ranges::replace(roots, other, root);
+    }
+  }
   std::vector<std::vector<std::size_t>> members(count);
   for (std::size_t parameter = 0; parameter < count; ++parameter)
-    members[sets.root(parameter)].push_back(parameter);
+    members[roots[parameter]].push_back(parameter);
   std::erase_if(members, [](const auto& component) { return component.empty(); });
   return members;
 }

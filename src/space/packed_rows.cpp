@@ -159,13 +159,8 @@ std::size_t PackedRows::first_at_least(std::size_t begin, std::size_t end, std::
 void PackedRows::sort() {
   if (stride_ == 1) {
     if (!std::is_sorted(words_.begin(), words_.end())) std::sort(words_.begin(), words_.end());
-  } else {
-    sort_wide();
+    return words_.shrink_to_fit();
   }
-  words_.shrink_to_fit();
-}
-
-void PackedRows::sort_wide() {
   std::vector<std::uint32_t> order(size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(),

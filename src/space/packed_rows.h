@@ -43,7 +43,6 @@ class PackedRows {
   std::span<const std::uint64_t> words_of(std::size_t row) const {
     return std::span(words_).subspan(row * stride_, stride_);
   }
-  void sort_wide();
 
   std::vector<Field> fields_;
   std::size_t stride_ = 1;  ///< words a row

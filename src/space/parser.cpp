@@ -57,17 +57,15 @@ class Lexer {
   Token next() {
     if (rest_.empty()) return {Token::Kind::end, {offset(), offset()}, {}, {}};
     const char first = rest_.front();
-    if (is_identifier_start(first)) return name();
+    if (is_identifier_start(first)) {
+      const auto* end = std::find_if_not(rest_.begin(), rest_.end(), is_identifier_part);
+      return take(Token::Kind::name, static_cast<std::size_t>(end - rest_.begin()));
+    }
     if (is_digit(first) || (first == '.' && rest_.size() > 1 && is_digit(rest_[1]))) return number();
     if (first == '"' || first == '\'') return string(first);
     for (const std::string_view symbol : kSymbols)
       if (rest_.substr(0, symbol.size()) == symbol) return take(Token::Kind::symbol, symbol.size());
     fail("unexpected character", "use names, numbers, strings in quotes and Python's operators");
-  }
-
-  Token name() {
-    const auto* end = std::find_if_not(rest_.begin(), rest_.end(), is_identifier_part);
-    return take(Token::Kind::name, static_cast<std::size_t>(end - rest_.begin()));
   }
 
   Token number() {
@@ -347,23 +345,20 @@ class Parser {
     SyntaxNode whole{function.op, {}, -1, {}, {}, tokens_[next_].span, here()};
     advance();
     expect("(");
-    if ((function.op == Op::min || function.op == Op::max) && accept("[")) return of_list(std::move(whole));
+    if ((function.op == Op::min || function.op == Op::max) && accept("[")) {
+      list(whole, "]");
+      expect(")");
+      whole.span.end = tokens_[next_ - 1].span.end;
+      if (whole.operands.size() > 1) return whole;
+      SyntaxNode only = std::move(whole.operands.front());  // such a list may have one element
+      return only;
+    }
     list(whole, ")");
     const std::size_t count = whole.operands.size();
     if (count < function.fewest || count > function.most)
       syntax_error(text_, whole.position, fmt::format("{} with {} arguments", function.name, count),
                    fmt::format("give it {}{}", function.most == kAny ? "at least " : "", function.fewest));
     return whole;
-  }
-
-  /// The rest of max([a, b]), whose list may have one element.
-  SyntaxNode of_list(SyntaxNode whole) {
-    list(whole, "]");
-    expect(")");
-    whole.span.end = tokens_[next_ - 1].span.end;
-    if (whole.operands.size() > 1) return whole;
-    SyntaxNode only = std::move(whole.operands.front());
-    return only;
   }
 
   /// Appends "a, b, c)" to the operands; a comma before the end is allowed, as in Python.

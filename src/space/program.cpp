@@ -330,16 +330,13 @@ std::string Program::values_in(const Span& span, const Bindings& bindings) const
     if (instructions_[i].op != Op::load || own.begin < span.begin || own.end > span.end) continue;
     const Scalar& value = bindings.slots[static_cast<std::size_t>(instructions_[i].argument)];
     if (value.kind == Scalar::Kind::unset) continue;
-    std::string part = fmt::format("{} = {}", name_at(i), shown(value));
+    const auto rest = std::string_view(text_->text).substr(origins_[i].position);
+    const auto* end = std::find_if_not(rest.begin(), rest.end(), is_identifier_part);
+    const auto name = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+    std::string part = fmt::format("{} = {}", name, shown(value));
     if (std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
   }
   return parts.empty() ? "" : fmt::format(" ({})", join(parts, ", "));
-}
-
-std::string_view Program::name_at(std::size_t instruction) const {
-  const auto rest = std::string_view(text_->text).substr(origins_[instruction].position);
-  const auto* end = std::find_if_not(rest.begin(), rest.end(), is_identifier_part);
-  return rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
 }
 
 void Program::raise(const Fault& fault, const Bindings& bindings) const {

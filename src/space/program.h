@@ -81,8 +81,6 @@ class Program {
 
   /// " (BM = 64, BN = 32)": the names read within a part of the expression, with their values; or nothing.
   std::string values_in(const Span& span, const Bindings& bindings) const;
-  /// The name that a load instruction reads.
-  std::string_view name_at(std::size_t instruction) const;
 
   std::shared_ptr<const ExprText> text_;
   std::vector<Instruction> instructions_;

@@ -334,23 +334,18 @@ double SizeConditions::blocks(const Grid& grid, const Bindings& bindings) {
   return product;
 }
 
-std::vector<Scalar> SizeConditions::with_large_sizes(const Bindings& bindings) const {
-  // Their product fits into 64 bits.
-  const std::size_t bits = std::min<std::size_t>(24, 60 / std::max<std::size_t>(dimensions_, 1));
+std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
   std::vector<Scalar> slots(bindings.slots.begin(), bindings.slots.end());
-  for (std::size_t i = 0; i < sizes_.size(); ++i) slots[i] = integer_scalar(std::int64_t{1} << bits);
+  // Values for a problem with more tiles than any GPU has multiprocessors; their product fits into 64 bits.
+  const std::size_t bits = std::min<std::size_t>(24, 60 / std::max<std::size_t>(dimensions_, 1));
+  std::vector<Scalar> large = slots;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) large[i] = integer_scalar(std::int64_t{1} << bits);
   for (std::size_t i = 0; i < scope_.derived().size(); ++i) {
     Fault fault;
     Scalar value;
-    if (scope_.derived()[i].run({slots, bindings.definitions}, value, fault))
-      slots[scope_.first_derived() + i] = value;
+    if (scope_.derived()[i].run({large, bindings.definitions}, value, fault))
+      large[scope_.first_derived() + i] = value;
   }
-  return slots;
-}
-
-std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
-  std::vector<Scalar> slots(bindings.slots.begin(), bindings.slots.end());
-  std::vector<Scalar> large = with_large_sizes(bindings);
   std::vector<double> most_blocks;
   for (const Grid& grid : grids_) most_blocks.push_back(blocks(grid, {large, bindings.definitions}));
   slots[scope_.multiprocessors()] = large[scope_.multiprocessors()] = integer_scalar(kUnlimited);

@@ -132,8 +132,6 @@ class SizeConditions {
   bool reads_sizes(const SyntaxNode& node) const;
   /// 0 where they cannot be computed.
   static double blocks(const Grid& grid, const Bindings& bindings);
-  /// Values for a problem with more tiles than any GPU has multiprocessors.
-  std::vector<Scalar> with_large_sizes(const Bindings& bindings) const;
   void add_fixed(const ExprText& text, const SymbolTable& symbols);
   /// Adds the constraint that what a launch evaluates lies between both ends.
   void add_limit(const ExprText& text, const TypeRange& range, const Launch& launch);

@@ -26,13 +26,6 @@ std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t element
   return rows;
 }
 
-/// With a read_when that is false, an inout buffer is an output.
-BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bindings) {
-  if (buffer.read_when.text.empty()) return buffer.role;
-  return is_true(evaluate(Program(buffer.read_when, scope.constants()), bindings)) ? buffer.role
-                                                                                   : BufferRole::out;
-}
-
 constexpr const char* kSizesOfBuffers =
     "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
     "(docs/template.md)";
@@ -111,13 +104,6 @@ void add_files(const Operation& operation, const Problem& problem, Workload& wor
   }
 }
 
-int gpus_of(const Operation& operation, const Scope& scope, const Bindings& bindings) {
-  if (operation.gpus.text.empty()) return 1;
-  return static_cast<int>(
-      evaluate_within(Program(operation.gpus, scope.constants()), bindings, 2, Workload::kMostGpus,
-                      fmt::format("from 2 to {} GPUs", Workload::kMostGpus), "choose another problem"));
-}
-
 /// Every GPU has as much as every other.
 void check_division(const Workload::SizedBuffer& sized, const Buffer& buffer, int gpus) {
   if (sized.layout == BufferLayout::replicated) return;
@@ -179,13 +165,19 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
   for (const Derived& derived : spec.derived) symbols.withhold(derived.name, kSizesOfBuffers);
   for (const Buffer& buffer : spec.operation.buffers) {
     const std::int64_t elements = evaluate_elements(Program(buffer.elements, symbols), bindings);
-    workload.buffers.push_back({buffer.name, buffer.type, elements, role_of(buffer, scope, bindings),
+    // With a read_when that is false, an inout buffer is an output.
+    const bool is_read = buffer.read_when.text.empty() ||
+                         is_true(evaluate(Program(buffer.read_when, scope.constants()), bindings));
+    workload.buffers.push_back({buffer.name, buffer.type, elements, is_read ? buffer.role : BufferRole::out,
                                 rows_of(buffer, elements, scope, bindings),
                                 values_of(buffer, elements, scope, bindings)});
     workload.buffers.back().layout = buffer.layout;
   }
   const Operation& operation = spec.operation;
-  workload.gpus = gpus_of(operation, scope, bindings);
+  if (!operation.gpus.text.empty())
+    workload.gpus = static_cast<int>(
+        evaluate_within(Program(operation.gpus, scope.constants()), bindings, 2, Workload::kMostGpus,
+                        fmt::format("from 2 to {} GPUs", Workload::kMostGpus), "choose another problem"));
   for (std::size_t i = 0; i < workload.buffers.size(); ++i)
     check_division(workload.buffers[i], operation.buffers[i], workload.gpus);
   workload.flops = amount(operation.flops, scope, bindings);

@@ -265,73 +265,55 @@ class TemplateReader {
   }
 
   void add(Entry& entry, TemplateSpec spec) {
-    narrow(entry.node, spec);
-    for (const Entry& other : entries_) {
-      check_new(spec, other.variants, entry.node.where);
-      for (const TemplateSpec& known : other.variants) check_same_definition(known, spec);
+    if (entry.node.json.get().is_object()) {
+      ObjectReader reader(entry.node, key_names(keys::kNarrowing));
+      const auto extend = reader.find("extend");
+      const bool may_extend = extend && read_boolean(*extend);
+      if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
+      if (const auto constraints = reader.find("constraints"))
+        for (auto& constraint : read_constraints(*constraints))
+          spec.constraints.push_back(std::move(constraint));
     }
+    const Operation& own = spec.operation;
+    for (const Entry& other : entries_) {
+      for (const TemplateSpec& known : other.variants) {
+        // A template may stand in several entries, in different variants.
+        if (known.name == spec.name && variant_of(known.operation) == variant_of(own))
+          throw UserError(fmt::format("the template {} is listed twice", spec.label()), entry.node.where,
+                          "Remove one of the two, or choose other types or options for it.");
+        // Rows of operations of one name are ranked together.
+        if (known.operation.name == own.name && known.operation.definition != own.definition)
+          throw UserError(
+              fmt::format("the operation {} of {} differs from that of {}", own.name, spec.name, known.name),
+              spec.where.at("operation"),
+              "Make them equal but for types, options and scalars, or give one another name.");
+      }
+    }
+    // One list of problems, one set of scalars and one baseline serve all templates.
     const TemplateSpec& first = entries_.front().variants.empty() ? spec : entries_.front().variants.front();
-    check_same_problem(first, spec, entry.node.where);
+    if (problem_kind(first) != problem_kind(spec))
+      throw UserError(fmt::format("{} and {} have different problems: {} and {}", first.name, spec.name,
+                                  problem_kind(first), problem_kind(spec)),
+                      entry.node.where, "Sweep them with separate configs.");
     entry.variants.push_back(std::move(spec));
-  }
-
-  static void narrow(const JsonNode& node, TemplateSpec& spec) {
-    if (!node.json.get().is_object()) return;
-    ObjectReader reader(node, key_names(keys::kNarrowing));
-    const auto extend = reader.find("extend");
-    const bool may_extend = extend && read_boolean(*extend);
-    if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
-    if (const auto constraints = reader.find("constraints"))
-      for (auto& constraint : read_constraints(*constraints))
-        spec.constraints.push_back(std::move(constraint));
   }
 
   bool has_faults() const { return options_.faults != nullptr && !options_.faults->empty(); }
 
   [[noreturn]] void refuse_settings(const Choices& settings, const Where& where) const {
     std::vector<std::string> offers;
-    for (const auto& [name, text] : settings) offers.push_back(fmt::format("{} {}", name, texts_of(name)));
+    for (const auto& [name, text] : settings) {
+      std::vector<std::string> texts;  // all that some manifest offers
+      for (const Entry& entry : entries_)
+        for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options})
+          for (const Choices& choices : *offered)
+            for (const auto& [choice, other] : choices)
+              if (choice == name && !is_among(other, texts)) texts.push_back(other);
+      offers.push_back(fmt::format("{} {}", name, join(texts, ", ")));
+    }
     throw UserError(
         fmt::format("no template of the config has {}", choices_text(settings)), where,
         fmt::format("They offer {}. Change the problem, or what the templates choose.", join(offers, "; ")));
-  }
-
-  /// "nn, nt, tn, tt": all that some manifest offers of a type variable or option.
-  std::string texts_of(const std::string& name) const {
-    std::vector<std::string> texts;
-    for (const Entry& entry : entries_)
-      for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options})
-        for (const Choices& choices : *offered)
-          for (const auto& [choice, text] : choices)
-            if (choice == name && !is_among(text, texts)) texts.push_back(text);
-    return join(texts, ", ");
-  }
-
-  /// A template may stand in several entries, in different variants.
-  static void check_new(const TemplateSpec& spec, const std::vector<TemplateSpec>& known,
-                        const Where& where) {
-    for (const TemplateSpec& other : known)
-      if (other.name == spec.name && variant_of(other.operation) == variant_of(spec.operation))
-        throw UserError(fmt::format("the template {} is listed twice", spec.label()), where,
-                        "Remove one of the two, or choose other types or options for it.");
-  }
-
-  /// One list of problems, one set of scalars and one baseline serve all templates.
-  static void check_same_problem(const TemplateSpec& first, const TemplateSpec& other, const Where& where) {
-    if (problem_kind(first) == problem_kind(other)) return;
-    throw UserError(fmt::format("{} and {} have different problems: {} and {}", first.name, other.name,
-                                problem_kind(first), problem_kind(other)),
-                    where, "Sweep them with separate configs.");
-  }
-
-  /// Rows of operations of one name are ranked together.
-  static void check_same_definition(const TemplateSpec& first, const TemplateSpec& other) {
-    const Operation& known = first.operation;
-    if (known.name != other.operation.name || known.definition == other.operation.definition) return;
-    throw UserError(
-        fmt::format("the operation {} of {} differs from that of {}", known.name, other.name, first.name),
-        other.where.at("operation"),
-        "Make them equal but for types, options and scalars, or give one another name.");
   }
 
   static std::string problem_kind(const TemplateSpec& spec) {
@@ -387,16 +369,6 @@ void keep_wanted(TuneSpec& spec, const std::vector<std::string>& wanted) {
   });
 }
 
-/// All baselines that the operation has are the default. To choose among libraries is an error where none
-/// computes it.
-Baseline read_baseline(const std::optional<JsonNode>& node, const TemplateSpec& spec) {
-  if (!node) return spec.has_baselines() ? Baseline::lt : Baseline::none;
-  const auto baseline = read_enum<Baseline>(*node);
-  if (spec.operation.baseline_library || baseline == Baseline::none) return baseline;
-  throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", spec.operation.name),
-                  node->where, "Write \"none\" or remove the key.");
-}
-
 void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("strategy")) {
     ObjectReader strategy(*node, key_names(keys::kStrategy));
@@ -408,7 +380,16 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
     strategy.finish();
   }
   reader.read(keys::kPolicies, spec);
-  spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front());
+  // All baselines that the operation has are the default. To choose among libraries is an error where none
+  // computes it.
+  const TemplateSpec& first = spec.templates.front();
+  const auto baseline = reader.find("baseline");
+  spec.baseline = baseline                ? read_enum<Baseline>(*baseline)
+                  : first.has_baselines() ? Baseline::lt
+                                          : Baseline::none;
+  if (baseline && spec.baseline != Baseline::none && !first.operation.baseline_library)
+    throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", first.operation.name),
+                    baseline->where, "Write \"none\" or remove the key.");
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
 }
 

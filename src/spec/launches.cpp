@@ -140,19 +140,6 @@ Launch read_launch(ObjectReader& reader, const Keys& keys, const TemplateSpec& s
   return launch;
 }
 
-Launch read_listed_launch(const JsonNode& node, const TemplateSpec& spec, const DeclaredNames& scope) {
-  ObjectReader reader(node, key_names(keys::kLaunches));
-  Launch launch = read_launch(reader, keys::kLaunches, spec, scope);
-  if (const auto programmatic = reader.find("programmatic")) {
-    if (spec.launches.empty())
-      throw UserError("there is no launch before the first one", programmatic->where,
-                      "Move it to the launch that may begin before the one before it ends.");
-    launch.programmatic = read_expression(*programmatic);
-  }
-  reader.finish();
-  return launch;
-}
-
 void add_launch(Launch launch, const Where& where, TemplateSpec& spec) {
   launch.where = where;
   if (!spec.operation.gpus.text.empty())
@@ -160,29 +147,49 @@ void add_launch(Launch launch, const Where& where, TemplateSpec& spec) {
   spec.launches.push_back(std::move(launch));
 }
 
-/// "launches", or else what `read_only` finds, whose keys are `keys_of_one`.
-template <typename ReadOnly>
-void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope,
-                   std::span<const std::string_view> keys_of_one, const ReadOnly& read_only) {
-  const auto list = manifest.find("launches");
-  if (!list) return add_launch(read_only(), manifest.where(), spec);
+}  // namespace
+
+void read_launches(ObjectReader& object, bool is_baseline, TemplateSpec& spec, const DeclaredNames& scope) {
+  const auto list = object.find("launches");
+  if (!list && is_baseline)
+    return add_launch(read_launch(object, keys::kBaselineLaunch, spec, scope), object.where(), spec);
+  if (!list) {
+    ObjectReader shape(object.need("launch", R"(an object with "grid" and "block")"),
+                       key_names(keys::kLaunch));
+    Launch launch = read_launch(shape, keys::kLaunch, spec, scope);
+    shape.finish();
+    object.read(keys::kOnlyLaunch, launch, Memory{spec.operation, spec.workspace}, scope);
+    return add_launch(std::move(launch), object.where(), spec);
+  }
+  static constexpr auto kOfBaseline = key_names(keys::kBaselineLaunch);
+  static constexpr auto kOfManifest = key_names(keys::kOnlyLaunch);
+  const std::span<const std::string_view> keys_of_one =
+      is_baseline ? std::span<const std::string_view>(kOfBaseline) : kOfManifest;
   for (const std::string_view key : keys_of_one) {
-    if (const auto other = manifest.find(key))
+    if (const auto other = object.find(key))
       throw UserError(fmt::format("found both 'launches' and '{}'", key), other->where,
                       fmt::format("Move '{}' into each of the launches.", key));
   }
   for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
     const auto is_stated = [&](const char* kind) { return node.json.get().contains(kind); };
-    if (std::ranges::any_of(kStepKinds, is_stated))
+    if (std::ranges::any_of(kStepKinds, is_stated)) {
       spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
-    else
-      add_launch(read_listed_launch(node, spec, scope), node.where, spec);
+      continue;
+    }
+    ObjectReader reader(node, key_names(keys::kLaunches));
+    Launch launch = read_launch(reader, keys::kLaunches, spec, scope);
+    if (const auto programmatic = reader.find("programmatic")) {
+      if (spec.launches.empty())
+        throw UserError("there is no launch before the first one", programmatic->where,
+                        "Move it to the launch that may begin before the one before it ends.");
+      launch.programmatic = read_expression(*programmatic);
+    }
+    reader.finish();
+    add_launch(std::move(launch), node.where, spec);
   }
   if (spec.launches.empty())
     throw UserError("there is no kernel among the launches", list->where, "Add the launch of one.");
 }
-
-}  // namespace
 
 std::string read_memory_name(const JsonNode& node, const Memory& memory) {
   std::string name = read_identifier(node);
@@ -269,22 +276,6 @@ std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation
     names.declare(arrays.back().name, "a workspace", element.where.at("name"));
   }
   return arrays;
-}
-
-void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope) {
-  read_launches(manifest, spec, scope, key_names(keys::kOnlyLaunch), [&] {
-    ObjectReader shape(manifest.need("launch", R"(an object with "grid" and "block")"),
-                       key_names(keys::kLaunch));
-    Launch launch = read_launch(shape, keys::kLaunch, spec, scope);
-    shape.finish();
-    manifest.read(keys::kOnlyLaunch, launch, Memory{spec.operation, spec.workspace}, scope);
-    return launch;
-  });
-}
-
-void read_baseline_launches(ObjectReader& baseline, TemplateSpec& spec, const DeclaredNames& scope) {
-  read_launches(baseline, spec, scope, key_names(keys::kBaselineLaunch),
-                [&] { return read_launch(baseline, keys::kBaselineLaunch, spec, scope); });
 }
 
 void read_constants(ObjectReader& reader, TemplateSpec& spec) {

@@ -125,21 +125,20 @@ std::string read_list_file(const std::filesystem::path& file, const char* remedy
 /// One template's share of the list.
 class ListedRows {
  public:
-  ListedRows(const TemplateSpec& spec, std::span<const std::string> header) : name_(spec.name) {
+  /// Throws UserError where the header of the list lacks a parameter.
+  ListedRows(const TemplateSpec& spec, const CsvLines& lines) : name_(spec.name) {
+    const std::vector<std::string>& header = lines.header();
     for (const Parameter& parameter : spec.parameters) {
       const auto column = std::ranges::find(header, parameter.name);
-      if (column == header.end()) {
-        missing_ = parameter.name;
-        return;
-      }
+      if (column == header.end())
+        throw UserError(fmt::format("there is no column '{}', a parameter of {}", parameter.name, name_),
+                        lines.place(), "Add it, with a value in each row.");
       columns_.push_back(static_cast<std::size_t>(column - header.begin()));
       values_.emplace_back(parameter);
     }
   }
 
   const std::string& name() const { return name_; }
-  /// A parameter that the header does not name; empty when it names all.
-  const std::string& missing() const { return missing_; }
 
   void add(std::span<const std::string> cells, const CsvLines& lines) {
     for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -176,7 +175,6 @@ class ListedRows {
   }
 
   std::string name_;
-  std::string missing_;
   std::vector<std::size_t> columns_;  ///< of each parameter
   std::vector<ValuePositions> values_;
   std::vector<std::uint32_t> positions_;
@@ -191,11 +189,15 @@ class ListReader {
       throw UserError("the list of configurations is empty", Where{file, ""},
                       "Write a header with the names of the parameters, and one configuration per line.");
     }
-    for (const TemplateSpec& spec : specs) {
-      rows_.emplace_back(spec, lines_.header());
+    for (const TemplateSpec& spec : specs)
       if (!is_among(spec.name, names_)) names_.push_back(spec.name);
-    }
     check_header(specs);
+    for (const TemplateSpec& spec : specs) rows_.emplace_back(spec, lines_);
+    if (names_.size() > 1 && !template_column_) {
+      throw UserError(fmt::format("the config has {}, and there is no column '{}'",
+                                  counted(names_.size(), "template"), kTemplateColumn),
+                      lines_.place(), "Add it, with the name of a template in each row.");
+    }
   }
 
   std::vector<std::vector<std::uint32_t>> read() {
@@ -234,16 +236,6 @@ class ListReader {
                    "Rename or remove the column.");
       }
     }
-    for (const ListedRows& rows : rows_) {
-      if (rows.missing().empty()) continue;
-      throw UserError(fmt::format("there is no column '{}', a parameter of {}", rows.missing(), rows.name()),
-                      lines_.place(), "Add it, with a value in each row.");
-    }
-    if (names_.size() > 1 && !template_column_) {
-      throw UserError(fmt::format("the config has {}, and there is no column '{}'",
-                                  counted(names_.size(), "template"), kTemplateColumn),
-                      lines_.place(), "Add it, with the name of a template in each row.");
-    }
   }
 
   /// The name of the template that a row belongs to.
@@ -268,14 +260,6 @@ class ListReader {
   std::vector<std::string> names_;  ///< of the templates, each once
   std::vector<ListedRows> rows_;
 };
-
-std::vector<ListedProblem> from_json(const std::string& text, const std::string& file) {
-  const Json json = parse_json(text, file);
-  std::vector<ListedProblem> problems;
-  for (const JsonNode& node : read_list({json, {file, ""}}, "problems", Empty::refused, kMostEntries))
-    problems.push_back({node.json.get(), node.where});
-  return problems;
-}
 
 std::vector<ListedProblem> from_csv(const std::string& text, const std::string& file,
                                     const std::vector<std::string>& settings) {
@@ -325,8 +309,13 @@ std::vector<ListedProblem> read_problem_file(const std::filesystem::path& file,
   const std::string text = read_list_file(file, kListForm);
   const std::string_view content = trim(text);
   if (content.empty()) throw UserError("the file lists no problems", Where{file.string(), ""}, kListForm);
-  if (content.starts_with('[') || content.starts_with('{')) return from_json(text, file.string());
-  return from_csv(text, file.string(), settings);
+  if (!content.starts_with('[') && !content.starts_with('{')) return from_csv(text, file.string(), settings);
+  const Json json = parse_json(text, file.string());
+  std::vector<ListedProblem> problems;
+  for (const JsonNode& node :
+       read_list({json, {file.string(), ""}}, "problems", Empty::refused, kMostEntries))
+    problems.push_back({node.json.get(), node.where});
+  return problems;
 }
 
 }  // namespace tiletune

@@ -225,27 +225,22 @@ class OperationReader {
       kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
       const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
       kernel.launch.arguments = read_own_arguments(arguments);
-      check_input_arguments(kernel, arguments.where);
+      bool is_passed = false;
+      for (std::size_t i = 0; i < kernel.launch.arguments.size(); ++i) {
+        const Argument& argument = kernel.launch.arguments[i];
+        if (argument.kind == Argument::Kind::scalar) continue;
+        is_passed = is_passed || argument.name == kernel.input;
+        if (std::ranges::find(operation_.buffers, argument.name, &Buffer::name)->role == BufferRole::out)
+          throw UserError(fmt::format("the buffer '{}' is an output, which holds nothing yet", argument.name),
+                          arguments.where.at(i), "Pass inputs alone.");
+      }
+      if (!is_passed)
+        throw UserError(fmt::format("the kernel computes '{0}', and '{0}' is not passed to it", kernel.input),
+                        arguments.where,
+                        fmt::format(R"(Add {{"buffer": "{}"}} where the kernel expects it.)", kernel.input));
       reader.finish();
       operation_.input_kernels.push_back(std::move(kernel));
     }
-  }
-
-  void check_input_arguments(const OperationKernel& kernel, const Where& where) const {
-    bool is_passed = false;
-    for (std::size_t i = 0; i < kernel.launch.arguments.size(); ++i) {
-      const Argument& argument = kernel.launch.arguments[i];
-      if (argument.kind == Argument::Kind::scalar) continue;
-      is_passed = is_passed || argument.name == kernel.input;
-      const auto buffer = std::ranges::find(operation_.buffers, argument.name, &Buffer::name);
-      if (buffer->role == BufferRole::out)
-        throw UserError(fmt::format("the buffer '{}' is an output, which holds nothing yet", argument.name),
-                        where.at(i), "Pass inputs alone.");
-    }
-    if (is_passed) return;
-    throw UserError(fmt::format("the kernel computes '{0}', and '{0}' is not passed to it", kernel.input),
-                    where,
-                    fmt::format(R"(Add {{"buffer": "{}"}} where the kernel expects it.)", kernel.input));
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
@@ -348,11 +343,6 @@ class OperationReader {
       operation_.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
       read_reference_kernel(reader);
-    refuse_second_reference(node);
-    reader.finish();
-  }
-
-  static void refuse_second_reference(const JsonNode& node) {
     std::string first;
     for (const char* kind : {"source", "library", "npy", "python", "consensus"}) {
       if (!node.json.get().contains(kind)) continue;
@@ -361,6 +351,7 @@ class OperationReader {
                         "Keep one reference.");
       first = kind;
     }
+    reader.finish();
   }
 
   PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {

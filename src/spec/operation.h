@@ -54,11 +54,9 @@ void set_scalar(TemplateSpec& spec, const std::string& name, double value);
 /// buffers.
 std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation& operation);
 
-/// A manifest's "launches", with the steps between them, or the one launch whose parts stand in the manifest
-/// itself. Throws UserError.
-void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope);
-/// Reads the launches of a kernel that is a baseline, as read_launches() does.
-void read_baseline_launches(ObjectReader& baseline, TemplateSpec& spec, const DeclaredNames& scope);
+/// The "launches" of a manifest or of a kernel that is a baseline, with the steps between them, or the one
+/// launch whose parts stand in the object itself. Throws UserError.
+void read_launches(ObjectReader& object, bool is_baseline, TemplateSpec& spec, const DeclaredNames& scope);
 
 /// "constants": {"d_filter": "filter"}, of buffers that are inputs alone. Throws UserError.
 void read_constants(ObjectReader& reader, TemplateSpec& spec);

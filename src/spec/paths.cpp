@@ -18,17 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Folder folder_within(const fs::path& folder, const std::string& name, const Where& where) {
-  if (std::optional<Folder> found = Folder(folder).folder(name)) return std::move(*found);
-  const fs::path shown = folder / name;
-  if (errno == EXDEV) {
-    throw UserError(fmt::format("{} leads out of {}", shown.string(), folder.string()), where,
-                    "Copy the template's folder there, or pass --allow-outside-paths.");
-  }
-  throw UserError(fmt::format("{} cannot be opened: {}", shown.string(), std::strerror(errno)), where,
-                  "Check the path and the permissions of the folder.");
-}
-
 /// Folders with a file of one name, which describes what they are named after.
 struct Kind {
   const char* noun;
@@ -55,9 +44,18 @@ Folder find(const Kind& kind, const std::string& name, const std::vector<fs::pat
   std::vector<std::string> looked_in;
   for (const fs::path& folder : folders) {
     std::error_code error;
-    if (fs::exists(folder / place / kind.file, error))
-      return allow_outside ? Folder(folder / place) : folder_within(folder, place.string(), where);
-    looked_in.push_back(folder.string());
+    if (!fs::exists(folder / place / kind.file, error)) {
+      looked_in.push_back(folder.string());
+      continue;
+    }
+    const fs::path shown = folder / place;
+    if (allow_outside) return Folder(shown);
+    if (std::optional<Folder> found = Folder(folder).folder(place)) return std::move(*found);
+    if (errno == EXDEV)
+      throw UserError(fmt::format("{} leads out of {}", shown.string(), folder.string()), where,
+                      "Copy the template's folder there, or pass --allow-outside-paths.");
+    throw UserError(fmt::format("{} cannot be opened: {}", shown.string(), std::strerror(errno)), where,
+                    "Check the path and the permissions of the folder.");
   }
   throw UserError(fmt::format("there is no {} '{}'", kind.noun, name), where,
                   fmt::format("Looked for {} in {}.{}", (place / kind.file).string(), join(looked_in, ", "),

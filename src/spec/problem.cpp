@@ -101,27 +101,6 @@ void add_named(Choices& named, const std::string& name, const std::string& value
   named.emplace_back(name, value);
 }
 
-/// What stands behind the sizes, by name: each of `known`.
-Choices parse_named(const std::vector<std::string>& words, const std::string& text,
-                    const std::vector<std::string>& known, const Where& where) {
-  Choices named;
-  for (const std::string& word : words) {
-    const auto parts = split(word, '=');
-    const bool is_known = is_among(parts.front(), known);
-    if (parts.size() != 2 || !is_known) {
-      const bool is_size = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-      throw UserError(
-          fmt::format("'{}' in the problem '{}' is not a leading dimension, type or option", word, text),
-          where,
-          is_size         ? "Write sizes with an x between them: 4096x4096."
-          : known.empty() ? "Remove it: the operation has none."
-                          : "Write NAME=VALUE behind the sizes." + suggestion(parts.front(), known));
-    }
-    add_named(named, parts.front(), parts.back(), text, where);
-  }
-  return named;
-}
-
 }  // namespace
 
 std::string Problem::label() const {
@@ -199,7 +178,20 @@ Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const
   words.erase(words.begin());
   auto known = names_of(kernel.operation.leading_dimensions, &LeadingDimension::name);
   known.insert(known.end(), settings.begin(), settings.end());
-  const Choices named = parse_named(words, text, known, where);
+  Choices named;
+  for (const std::string& word : words) {
+    const auto parts = split(word, '=');
+    if (parts.size() != 2 || !is_among(parts.front(), known)) {
+      const bool is_size = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+      throw UserError(
+          fmt::format("'{}' in the problem '{}' is not a leading dimension, type or option", word, text),
+          where,
+          is_size         ? "Write sizes with an x between them: 4096x4096."
+          : known.empty() ? "Remove it: the operation has none."
+                          : "Write NAME=VALUE behind the sizes." + suggestion(parts.front(), known));
+    }
+    add_named(named, parts.front(), parts.back(), text, where);
+  }
   for (const LeadingDimension& leading : kernel.operation.leading_dimensions) {
     for (const auto& [name, elements] : named) {
       if (name == leading.name) set_leading(problem, leading, parse_size(elements, text, name, where), where);
@@ -296,19 +288,6 @@ Choices differing(const Choices& choices, const std::vector<Choices>& offered) {
   return found;
 }
 
-[[noreturn]] void refuse(const Choices& wanted, const std::vector<Choices>& offered,
-                         const std::string& template_name, const Where& where) {
-  constexpr std::size_t kMostNamed = 8;
-  std::vector<std::string> texts;
-  for (const Choices& choices : offered) texts.push_back(choices_text(choices));
-  const std::size_t more = texts.size() > kMostNamed ? texts.size() - kMostNamed : 0;
-  texts.resize(texts.size() - more);
-  throw UserError(fmt::format("the template {} does not offer {}", template_name, choices_text(wanted)),
-                  where,
-                  fmt::format("Choose one of: {}{}.", join(texts, "; "),
-                              more > 0 ? fmt::format("; and {} more in its manifest", more) : ""));
-}
-
 }  // namespace
 
 std::vector<Choices> read_offered(const std::optional<JsonNode>& node, const std::vector<Allowed>& choices,
@@ -349,7 +328,16 @@ std::vector<Choices> select_offered(const std::optional<JsonNode>& asked, const 
       return std::ranges::all_of(wanted, [&](const auto& choice) { return is_among(choice, one); });
     };
     const auto found = std::ranges::find_if(offered, has_all);
-    if (settings.empty() && found == offered.end()) refuse(wanted, offered, template_name, where);
+    if (settings.empty() && found == offered.end()) {
+      constexpr std::size_t kMostNamed = 8;
+      std::vector<std::string> texts = names_of(offered, choices_text);
+      const std::size_t more = texts.size() > kMostNamed ? texts.size() - kMostNamed : 0;
+      texts.resize(texts.size() - more);
+      throw UserError(fmt::format("the template {} does not offer {}", template_name, choices_text(wanted)),
+                      where,
+                      fmt::format("Choose one of: {}{}.", join(texts, "; "),
+                                  more > 0 ? fmt::format("; and {} more in its manifest", more) : ""));
+    }
     const bool is_new = found != offered.end() && !is_among(*found, selected);
     if (settings.empty() || is_new) selected.push_back(*found);
   }

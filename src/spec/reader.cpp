@@ -16,22 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* kind_of(const Json& json) {
-  switch (json.type()) {
-    case Json::value_t::null:
-      return "null";
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return "a list";
-    case Json::value_t::string:
-      return "a string";
-    case Json::value_t::boolean:
-      return "a boolean";
-    case Json::value_t::number_float:
-      return "a number";
-    default:
-      return "an integer";
-  }
+  // In the order of the enumeration, which has two kinds of integers.
+  static constexpr const char* kKinds[] = {"null",      "an object",  "a list",     "a string",
+                                           "a boolean", "an integer", "an integer", "a number"};
+  return kKinds[static_cast<std::size_t>(json.type())];
 }
 
 /// Booleans, numbers and strings: what can be repeated whole in a message.

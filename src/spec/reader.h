@@ -20,7 +20,6 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "base/spelling.h"
-#include "spec/key.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -44,7 +43,7 @@ class ObjectReader {
   std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
   JsonNode need(std::string_view key, const std::string& expected);
-  /// Reads every key of the list (see spec/key.h) that states how; `context` is what readers of
+  /// Reads every key of the list (see spec/launch_spec.h) that states how; `context` is what readers of
   /// values take besides the value.
   template <typename Struct, typename Keys, typename... Context>
   void read(const Keys& keys, Struct& object, const Context&... context) {

@@ -58,25 +58,21 @@ bool mentions(const ExprText& expression, const std::string& name) {
   return false;
 }
 
-/// Whether the kernel learns the value of a name, at run time or when it is compiled.
-bool passes(const Argument& argument, const std::string& name) {
-  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
-  return mentions(argument.value, name) ||
-         (argument.tensor_map && std::ranges::any_of(argument.tensor_map->pitches, mentioned));
-}
-
-/// A derived value is taken for one that the kernel learns.
+/// Whether the kernel learns the value of a name, at run time or when it is compiled. A derived value is
+/// taken for one that it learns.
 bool passes(const TemplateSpec& spec, const std::string& name) {
+  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
+  const auto passed = [&](const Argument& argument) {
+    return mentioned(argument.value) ||
+           (argument.tensor_map && std::ranges::any_of(argument.tensor_map->pitches, mentioned));
+  };
   const auto learns = [&](const Launch& launch) {
-    return std::ranges::any_of(launch.arguments,
-                               [&](const Argument& argument) { return passes(argument, name); }) ||
-           std::ranges::any_of(launch.template_arguments,
-                               [&](const ExprText& argument) { return mentions(argument, name); });
+    return std::ranges::any_of(launch.arguments, passed) ||
+           std::ranges::any_of(launch.template_arguments, mentioned);
   };
   return std::ranges::any_of(spec.launches, learns) ||
-         std::ranges::any_of(spec.derived,
-                             [&](const Derived& derived) { return mentions(derived.value, name); }) ||
-         std::ranges::any_of(spec.macros, [&](const auto& macro) { return mentions(macro.second, name); });
+         std::ranges::any_of(spec.derived, mentioned, &Derived::value) ||
+         std::ranges::any_of(spec.macros, mentioned, &std::pair<std::string, ExprText>::second);
 }
 
 /// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
@@ -201,7 +197,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   const auto& absent = spec.operation.absent;
   for (const Buffer& buffer : absent)
     spec.workspace.push_back({buffer.name, buffer.type, {"0", buffer.elements.where}, false, ""});
-  read_launches(reader, spec, scope);
+  read_launches(reader, false, spec, scope);
   std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
     return is_among(array.name, names_of(absent, &Buffer::name)) && !is_passed(spec, array.name);
   });
@@ -230,7 +226,7 @@ TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operati
   baseline.operation = operation;
   baseline.name = read_identifier(reader.need("name", "the baseline's name"));
   baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
-  read_baseline_launches(reader, baseline, scope);
+  read_launches(reader, true, baseline, scope);
   read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);

@@ -13,7 +13,6 @@
 #include "base/fields.h"
 #include "base/spelling.h"
 #include "base/value.h"
-#include "spec/distribution.h"
 #include "spec/element_type.h"
 #include "spec/launch_spec.h"
 #include "spec/measure_policy.h"

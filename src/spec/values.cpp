@@ -114,6 +114,20 @@ std::vector<Value> read_listed_values(const JsonNode& node) {
   return values;
 }
 
+/// "a, f(b, c)" at its commas outside of brackets.
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::vector<Value> read_values(const JsonNode& node) {
@@ -172,35 +186,6 @@ std::uint32_t ValuePositions::find(const std::string& text, const Where& where) 
                   fmt::format("Write one of them: {}.", listed(parameter_.values)));
 }
 
-namespace {
-
-/// "a, f(b, c)" at its commas outside of brackets.
-std::vector<std::string> split_arguments(std::string_view text) {
-  std::vector<std::string> parts{""};
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-void check_type(const DistributionFacts& facts, ElementType type, const Where& where) {
-  if (is_floating(type) && !facts.floats) {
-    throw UserError(fmt::format("{} gives indices, and the buffer is of type {}", facts.written, name(type)),
-                    where, "Use it for buffers of integers.");
-  }
-  if (is_floating(type) || facts.integers) return;
-  throw UserError(
-      fmt::format("{} gives no integers, and the buffer is of type {}", facts.written, name(type)), where,
-      "Write randint(a, b): integers from a to below b.");
-}
-
-}  // namespace
-
 BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
                                 bool allow_outside) {
   if (node.json.get().is_object()) {
@@ -217,16 +202,22 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
                 fmt::format("Write \"constant({})\".", node.json.get().dump()));
   const std::string text = read_string(node, "the values of an input, such as \"uniform(-1, 1)\"");
   const std::size_t open = text.find('(');
-  const std::string name(trim(std::string_view(text).substr(0, open)));
-  const auto distribution = from_name<Distribution>(name);
+  const std::string written(trim(std::string_view(text).substr(0, open)));
+  const auto distribution = from_name<Distribution>(written);
   if (!distribution) {
     throw UserError(
-        fmt::format("there are no values '{}'", name), node.where,
+        fmt::format("there are no values '{}'", written), node.where,
         fmt::format("Write one of {}.{}", join(names_of(kDistributions, &DistributionFacts::written), ", "),
-                    suggestion(name, spellings<Distribution>())));
+                    suggestion(written, spellings<Distribution>())));
   }
   const DistributionFacts& facts = facts_of(*distribution);
-  check_type(facts, type, node.where);
+  if (is_floating(type) && !facts.floats)
+    throw UserError(fmt::format("{} gives indices, and the buffer is of type {}", facts.written, name(type)),
+                    node.where, "Use it for buffers of integers.");
+  if (!is_floating(type) && !facts.integers)
+    throw UserError(
+        fmt::format("{} gives no integers, and the buffer is of type {}", facts.written, name(type)),
+        node.where, "Write randint(a, b): integers from a to below b.");
   BufferValues values{*distribution, {}, {}, node.where};
   std::vector<std::string> arguments;
   if (open != std::string::npos) {
