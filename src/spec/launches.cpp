@@ -102,24 +102,22 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
   return argument;
 }
 
-StepSpec read_barrier(const JsonNode& node) {
-  ObjectReader reader(node, key_names(keys::kBarrier));
-  StepSpec step{.kind = StepKind::barrier};
-  const JsonNode barrier = reader.need("barrier", "true");
-  if (!read_boolean(barrier))
-    throw UserError("found false, expected true", barrier.where, R"(Use "when" to switch a barrier off.)");
-  reader.read(keys::kBarrier, step);
-  reader.finish();
-  return step;
-}
-
 StepSpec read_step(const JsonNode& node, const Memory& memory) {
   if (memory.operation.gpus.text.empty())
     throw UserError(
         fmt::format("the operation {} runs on one GPU, and this step needs several", memory.operation.name),
         node.where, R"(Remove it, or give the operation "gpus".)");
   const bool is_copy = node.json.get().contains("copy");
-  if (!is_copy && node.json.get().contains("barrier")) return read_barrier(node);
+  if (!is_copy && node.json.get().contains("barrier")) {
+    ObjectReader reader(node, key_names(keys::kBarrier));
+    StepSpec step{.kind = StepKind::barrier};
+    const JsonNode barrier = reader.need("barrier", "true");
+    if (!read_boolean(barrier))
+      throw UserError("found false, expected true", barrier.where, R"(Use "when" to switch a barrier off.)");
+    reader.read(keys::kBarrier, step);
+    reader.finish();
+    return step;
+  }
   StepSpec step = is_copy ? read_object<StepSpec>(node, keys::kCopy, memory)
                           : read_object<StepSpec>(node, keys::kCollective, memory);
   step.kind = is_copy ? StepKind::copy : StepKind::collective;

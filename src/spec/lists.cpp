@@ -204,10 +204,17 @@ class ListReader {
     std::vector<std::string> cells;
     while (lines_.next(cells)) {
       lines_.check_count(cells);
-      const std::string& name = name_of(cells);
+      const std::string& name = template_column_ ? cells[*template_column_] : names_.front();
+      if (!is_among(name, names_))
+        throw UserError(fmt::format("the config has no template '{}'", name), lines_.place(),
+                        fmt::format("Name one that it lists.{}", suggestion(name, names_)));
       for (ListedRows& rows : rows_) {  // all variants of the template
         if (rows.name() != name) continue;
-        check_other_cells(rows, cells);
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+          if (i == template_column_ || cells[i].empty() || rows.has(i)) continue;
+          throw UserError(fmt::format("{} has no parameter '{}'", name, lines_.header()[i]), lines_.place(),
+                          "Leave the cell empty.");
+        }
         rows.add(cells, lines_);
       }
     }
@@ -235,23 +242,6 @@ class ListReader {
                    fmt::format("no template has a parameter '{}'", header[i]),
                    "Rename or remove the column.");
       }
-    }
-  }
-
-  /// The name of the template that a row belongs to.
-  const std::string& name_of(std::span<const std::string> cells) const {
-    if (!template_column_) return names_.front();
-    const std::string& name = cells[*template_column_];
-    if (is_among(name, names_)) return name;
-    throw UserError(fmt::format("the config has no template '{}'", name), lines_.place(),
-                    fmt::format("Name one that it lists.{}", suggestion(name, names_)));
-  }
-
-  void check_other_cells(const ListedRows& rows, std::span<const std::string> cells) const {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i == template_column_ || cells[i].empty() || rows.has(i)) continue;
-      throw UserError(fmt::format("{} has no parameter '{}'", rows.name(), lines_.header()[i]),
-                      lines_.place(), "Leave the cell empty.");
     }
   }
 

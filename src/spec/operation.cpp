@@ -25,9 +25,6 @@ constexpr const char* kBias = "bias";
 constexpr std::int64_t kFewestAgreeing = 2;
 constexpr std::int64_t kMostAgreeing = 16;
 
-/// The members of an operation stand in a file of their own, or in an object in the manifest.
-enum class Form { file, object };
-
 /// What may be chosen: lists of texts by name.
 std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const char* expected) {
   std::vector<Allowed> choices;
@@ -48,11 +45,12 @@ std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const cha
 
 class OperationReader {
  public:
-  /// `folder` is that of the file that holds the members; the others are as read_operation() takes them.
-  OperationReader(Form form, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
+  /// The members stand in a file of their own, or in an object in the manifest; `folder` is that of the file
+  /// that holds them. The others are as read_operation() takes them.
+  OperationReader(bool has_file, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
                   const std::vector<std::filesystem::path>& folders, const LoadOptions& options,
                   Compared compared, TemplateSpec& spec, DeclaredNames& scope)
-      : form_(form),
+      : has_file_(has_file),
         members_(members),
         manifest_(manifest),
         folder_(std::move(folder)),
@@ -306,16 +304,9 @@ class OperationReader {
                 ? read_template_baseline(baseline, operation_, folders_, options_)
                 : read_kernel_baseline(baseline, operation_, scope_, folder_, options_.allow_outside_paths);
         names.declare(kernel.name, "another baseline", baseline.where);
-        spec_.baselines.push_back(alone(std::move(kernel)));
+        spec_.baselines.push_back(std::move(kernel));
       }
     }
-  }
-
-  /// It is compared with what the template that is measured is compared with.
-  static TemplateSpec alone(TemplateSpec one) {
-    one.operation.baseline_library.reset();
-    one.operation.reference.reset();
-    return one;
   }
 
   void read_reference() {
@@ -329,7 +320,7 @@ class OperationReader {
     }
     if (node.json.get().is_object() && node.json.get().contains("template")) {
       if (compared_ == Compared::yes)
-        spec_.reference = {alone(read_template_baseline(node, operation_, folders_, options_))};
+        spec_.reference = {read_template_baseline(node, operation_, folders_, options_)};
       return;
     }
     ObjectReader reader(node, key_names(keys::kOperationReference));
@@ -419,7 +410,7 @@ class OperationReader {
   void read_reference_kernel(ObjectReader& reader) {
     operation_.reference = read_kernel(reader);
     // Templates of one operation may pass their arguments in different orders.
-    if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
+    if (has_file_) reader.need("arguments", "a list of the reference kernel's arguments");
     if (const auto arguments = reader.find("arguments"))
       operation_.reference->launch.arguments = read_own_arguments(*arguments);
   }
@@ -467,7 +458,7 @@ class OperationReader {
                     fmt::format("It has the dimensions {}, {}", join(dimensions, ", "), wanted));
   }
 
-  Form form_;
+  bool has_file_;
   ObjectReader& members_;
   ObjectReader& manifest_;
   std::filesystem::path folder_;
@@ -496,9 +487,9 @@ void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::p
                     const LoadOptions& options, Compared compared, TemplateSpec& spec, DeclaredNames& scope) {
   const JsonNode node =
       manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
-  const auto read = [&](Form form, ObjectReader& members, const std::filesystem::path& folder,
+  const auto read = [&](bool has_file, ObjectReader& members, const std::filesystem::path& folder,
                         const nlohmann::ordered_json& json) {
-    OperationReader(form, members, manifest, folder, folders, options, compared, spec, scope).read();
+    OperationReader(has_file, members, manifest, folder, folders, options, compared, spec, scope).read();
     members.finish();
     spec.operation.definition = definition_of(json);
   };
@@ -508,7 +499,7 @@ void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::p
     const auto own_name = members.find("name");
     name = own_name ? read_identifier(*own_name) : spec.name;
     if (const auto summary = members.find("summary")) spec.operation.summary = read_string(*summary);
-    return read(Form::object, members, spec.folder, node.json);
+    return read(false, members, spec.folder, node.json);
   }
   if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
   name = read_identifier(node);
@@ -524,7 +515,7 @@ void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::p
                     written.where, "Give both the same name.");
   }
   spec.operation.summary = read_string(members.need("summary", "one line on what is computed"));
-  read(Form::file, members, folder.real_path(), json);
+  read(true, members, folder.real_path(), json);
 }
 
 Variant variant_of(const Operation& operation) {

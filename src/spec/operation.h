@@ -23,7 +23,9 @@ void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::p
                     const LoadOptions& options, Compared compared, TemplateSpec& spec, DeclaredNames& scope);
 
 /// Reads a baseline of an operation that lies in `folder`: a kernel of its own, whose expressions may use
-/// the names of `scope`, or one configuration of a template that is in one of `folders`. Throws UserError.
+/// the names of `scope`, or one configuration of a template that is in one of `folders`. It has no reference
+/// of its own, and no library: it is compared with what the template that is measured is compared with.
+/// Throws UserError.
 TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
                                   const DeclaredNames& scope, const std::filesystem::path& folder,
                                   bool allow_outside);

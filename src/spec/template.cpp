@@ -230,6 +230,8 @@ TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operati
   read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);
+  baseline.operation.baseline_library.reset();
+  baseline.operation.reference.reset();
   reader.finish();
   return baseline;
 }
@@ -248,6 +250,8 @@ TemplateSpec read_template_baseline(const JsonNode& node, const Operation& opera
                     template_name.where, "Name a template of the same operation.");
   choose_values(reader.find("parameters"), baseline);
   if (const auto name = reader.find("name")) baseline.name = read_identifier(*name);
+  baseline.operation.baseline_library.reset();
+  baseline.operation.reference.reset();
   reader.finish();
   return baseline;
 }
