@@ -36,7 +36,7 @@ TEST(OptionText, AllNamesOfAnOptionAreFilled) {
 TEST(OptionText, PathsTakeTheConfigurationsValues) {
   const TemplateSpec spec = spec_with({});
   EXPECT_EQ(filled("k/{CACHE}_{LEVEL}.ptx",
-                      {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}, {}),
+                   {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}, {}),
             "k/ca_6.ptx");
   EXPECT_NO_THROW(check_names(spec, "k/{CACHE}.ptx", {}));
   EXPECT_THROW(check_names(spec, "k/{CACH}.ptx", {}), UserError);
