@@ -30,26 +30,17 @@ struct DeviceProperties {
     using P = DeviceProperties;
     // Far beyond any multiprocessor; occupancy is computed with `int`.
     constexpr Bounds<std::int64_t> kPerMultiprocessor{.min = 0, .max = std::int64_t{1} << 30};
-    return std::tuple{
-        field("multiprocessors", &P::multiprocessors, {.min = 0}),
-        field("warp_size", &P::warp_size, {.min = 0}),
-        field("max_threads_per_block", &P::max_threads_per_block, {.min = 0}),
-        field("max_threads_per_multiprocessor", &P::max_threads_per_multiprocessor, {.min = 0}),
-        field("max_blocks_per_multiprocessor", &P::max_blocks_per_multiprocessor, {.min = 0}),
-        field("registers_per_multiprocessor", &P::registers_per_multiprocessor, kPerMultiprocessor),
-        field("registers_per_block", &P::registers_per_block, kPerMultiprocessor),
-        field("shared_bytes_per_multiprocessor", &P::shared_bytes_per_multiprocessor, kPerMultiprocessor),
-        field("shared_bytes_per_block", &P::shared_bytes_per_block, kPerMultiprocessor),
-        field("shared_bytes_per_block_optin", &P::shared_bytes_per_block_optin, kPerMultiprocessor),
-        field("reserved_shared_bytes_per_block", &P::reserved_shared_bytes_per_block, kPerMultiprocessor),
-        field("l2_bytes", &P::l2_bytes, {.min = 0}),
-        field("memory_bytes", &P::memory_bytes, {.min = 0}),
-        field("boost_clock_mhz", &P::boost_clock_mhz, {.min = 0})};
+    return std::tuple_cat(
+        fields_from_zero<&P::multiprocessors, &P::warp_size, &P::max_threads_per_block,
+                         &P::max_threads_per_multiprocessor, &P::max_blocks_per_multiprocessor>(),
+        fields_of<&P::registers_per_multiprocessor, &P::registers_per_block,
+                  &P::shared_bytes_per_multiprocessor, &P::shared_bytes_per_block,
+                  &P::shared_bytes_per_block_optin, &P::reserved_shared_bytes_per_block>(kPerMultiprocessor),
+        fields_from_zero<&P::l2_bytes, &P::memory_bytes, &P::boost_clock_mhz>());
   }
   static constexpr auto fields() {
-    return std::tuple_cat(std::tuple{field("compute_major", &DeviceProperties::compute_major, {.min = 0}),
-                                     field("compute_minor", &DeviceProperties::compute_minor, {.min = 0})},
-                          figures());
+    return std::tuple_cat(
+        fields_from_zero<&DeviceProperties::compute_major, &DeviceProperties::compute_minor>(), figures());
   }
 };
 
@@ -70,18 +61,11 @@ struct Calibration {
   double empty_kernel_batch_us = 0;  ///< what such a kernel is reported to take in a batch
 
   static constexpr auto fields() {
-    return std::tuple{field("ffma_tflops", &Calibration::ffma_tflops, {.min = 0}),
-                      field("tensor_f16_tflops", &Calibration::tensor_f16_tflops, {.min = 0}),
-                      field("tensor_bf16_tflops", &Calibration::tensor_bf16_tflops, {.min = 0}),
-                      field("tensor_tf32_tflops", &Calibration::tensor_tf32_tflops, {.min = 0}),
-                      field("tensor_fp8_tflops", &Calibration::tensor_fp8_tflops, {.min = 0}),
-                      field("tensor_i8_tflops", &Calibration::tensor_i8_tflops, {.min = 0}),
-                      field("copy_gbs", &Calibration::copy_gbs, {.min = 0}),
-                      field("read_gbs", &Calibration::read_gbs, {.min = 0}),
-                      field("shared_gbs", &Calibration::shared_gbs, {.min = 0}),
-                      field("event_floor_us", &Calibration::event_floor_us, {.min = 0}),
-                      field("empty_kernel_us", &Calibration::empty_kernel_us, {.min = 0}),
-                      field("empty_kernel_batch_us", &Calibration::empty_kernel_batch_us, {.min = 0})};
+    using C = Calibration;
+    return fields_from_zero<&C::ffma_tflops, &C::tensor_f16_tflops, &C::tensor_bf16_tflops,
+                            &C::tensor_tf32_tflops, &C::tensor_fp8_tflops, &C::tensor_i8_tflops, &C::copy_gbs,
+                            &C::read_gbs, &C::shared_gbs, &C::event_floor_us, &C::empty_kernel_us,
+                            &C::empty_kernel_batch_us>();
   }
 };
 

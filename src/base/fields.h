@@ -17,10 +17,7 @@
 ///       double launch_us = 0;
 ///       std::optional<double> power_w;
 ///
-///       static constexpr auto fields() {
-///         return std::tuple{field("launch_us", &Sustained::launch_us, {.min = 0}),
-///                           field("power_w", &Sustained::power_w)};
-///       }
+///       static constexpr auto fields() { return fields_of<&Sustained::launch_us, &Sustained::power_w>(); }
 ///     };
 ///
 /// What writes or reads the struct goes through this list: messages (base/fields_json.h), configs, files of
@@ -80,6 +77,32 @@ constexpr FieldOf<Struct, T> field(std::string_view name, T Struct::*member,
 template <typename Struct>
 constexpr FieldOf<Struct, std::string> binary_field(std::string_view name, std::string Struct::*member) {
   return {name, member, {}, true};
+}
+
+/// What a member is called: gcc and clang write "[with auto Member = &Sustained::power_w; ...]".
+template <auto Member>
+constexpr std::string_view name_of_member() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text = text.substr(0, text.find_first_of(";]", text.find("Member = ")));
+  return text.substr(text.rfind(':') + 1);
+}
+template <auto Member>
+inline constexpr std::string_view kNameOf = name_of_member<Member>();
+
+/// Fields that are called as the members are.
+template <auto... Members>
+constexpr auto fields_of() {
+  return std::tuple{field(kNameOf<Members>, Members)...};
+}
+/// These numbers have the bounds in common.
+template <auto... Members, typename Number>
+constexpr auto fields_of(const Bounds<Number>& bounds) {
+  return std::tuple{field(kNameOf<Members>, Members, bounds)...};
+}
+/// Numbers that are not negative.
+template <auto... Members>
+constexpr auto fields_from_zero() {
+  return std::tuple{field(kNameOf<Members>, Members, {.min = 0})...};
 }
 
 template <typename T>

@@ -13,8 +13,7 @@ struct Dim3 {
 
   static constexpr auto fields() {
     constexpr Bounds<std::int64_t> kExtent{.min = 0, .max = 0xffffffff};
-    return std::tuple{field("x", &Dim3::x, kExtent), field("y", &Dim3::y, kExtent),
-                      field("z", &Dim3::z, kExtent)};
+    return fields_of<&Dim3::x, &Dim3::y, &Dim3::z>(kExtent);
   }
 };
 

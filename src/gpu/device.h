@@ -116,9 +116,7 @@ struct KernelAttributes {
 
   static constexpr auto fields() {
     using K = KernelAttributes;
-    return std::tuple{
-        field("registers", &K::registers), field("static_shared_bytes", &K::static_shared_bytes),
-        field("local_bytes", &K::local_bytes), field("max_threads_per_block", &K::max_threads_per_block)};
+    return fields_of<&K::registers, &K::static_shared_bytes, &K::local_bytes, &K::max_threads_per_block>();
   }
 };
 

@@ -32,8 +32,7 @@ struct GpuOpened {
 
   static constexpr std::string_view kMessage = "opened";
   static constexpr auto fields() {
-    return std::tuple{field("device", &GpuOpened::device), field("devices", &GpuOpened::devices),
-                      field("driver_version", &GpuOpened::driver_version)};
+    return fields_of<&GpuOpened::device, &GpuOpened::devices, &GpuOpened::driver_version>();
   }
 };
 
@@ -43,7 +42,7 @@ struct Alive {
   std::optional<std::uint64_t> ticket;
 
   static constexpr std::string_view kMessage = "alive";
-  static constexpr auto fields() { return std::tuple{field("ticket", &Alive::ticket)}; }
+  static constexpr auto fields() { return fields_of<&Alive::ticket>(); }
 };
 
 /// Where the worker writes what an output holds in the end, without padding. The file is there.
@@ -54,7 +53,7 @@ struct OutputFile {
 
   static constexpr auto fields() {
     using O = OutputFile;
-    return std::tuple{field("buffer", &O::buffer), field("path", &O::path), field("offset", &O::offset)};
+    return fields_of<&O::buffer, &O::path, &O::offset>();
   }
 };
 
@@ -73,15 +72,9 @@ struct MeasureRequest {
   static constexpr std::string_view kMessage = "measure";
   static constexpr auto fields() {
     using R = MeasureRequest;
-    return std::tuple{field("ticket", &R::ticket),
-                      binary_field("cubin", &R::cubin),
-                      field("launches", &R::launches),
-                      field("steps", &R::steps),
-                      field("constants", &R::constants),
-                      field("workspace", &R::workspace),
-                      field("tolerance_factor", &R::tolerance_factor),
-                      field("leader_us", &R::leader_us),
-                      field("outputs", &R::outputs)};
+    return std::tuple_cat(std::tuple{field("ticket", &R::ticket), binary_field("cubin", &R::cubin)},
+                          fields_of<&R::launches, &R::steps, &R::constants, &R::workspace,
+                                    &R::tolerance_factor, &R::leader_us, &R::outputs>());
   }
   std::string fault() const {
     if (launches.empty()) return "there is no kernel to launch";
@@ -132,24 +125,11 @@ struct PrepareRequest {
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{field("workload", &R::workload),
-                      field("reference_library", &R::reference_library),
-                      field("baselines", &R::baselines),
-                      field("sweep_references", &R::sweep_references),
-                      field("sweep_baselines", &R::sweep_baselines),
-                      field("needs_nccl", &R::needs_nccl),
-                      field("dimensions", &R::dimensions),
-                      field("scalars", &R::scalars),
-                      field("options", &R::options),
-                      field("accumulator", &R::accumulator),
-                      field("accumulation_bits", &R::accumulation_bits),
-                      field("policy", &R::policy),
-                      field("baseline", &R::baseline),
-                      field("calibrate", &R::calibrate),
-                      field("inputs", &R::inputs),
-                      field("reference", &R::reference),
-                      field("candidates", &R::candidates),
-                      field("agreeing", &R::agreeing, {.min = 0})};
+    return std::tuple_cat(fields_of<&R::workload, &R::reference_library, &R::baselines, &R::sweep_references,
+                                    &R::sweep_baselines, &R::needs_nccl, &R::dimensions, &R::scalars,
+                                    &R::options, &R::accumulator, &R::accumulation_bits, &R::policy,
+                                    &R::baseline, &R::calibrate, &R::inputs, &R::reference, &R::candidates>(),
+                          fields_from_zero<&R::agreeing>());
   }
 };
 
@@ -162,9 +142,7 @@ struct Accuracy {
 
   static constexpr auto fields() {
     using A = Accuracy;
-    return std::tuple{field("relative_error", &A::relative_error), field("error_bound", &A::error_bound),
-                      field("largest_error", &A::largest_error),
-                      field("largest_error_at", &A::largest_error_at)};
+    return fields_of<&A::relative_error, &A::error_bound, &A::largest_error, &A::largest_error_at>();
   }
 };
 
@@ -177,8 +155,7 @@ struct GpuCondition {
 
   static constexpr auto fields() {
     using C = GpuCondition;
-    return std::tuple{field("power_w", &C::power_w), field("throttle_reasons", &C::throttle_reasons),
-                      field("neighbours", &C::neighbours), field("waits_for_host", &C::waits_for_host)};
+    return fields_of<&C::power_w, &C::throttle_reasons, &C::neighbours, &C::waits_for_host>();
   }
 };
 
@@ -194,8 +171,7 @@ struct LibraryKernels {
 
   static constexpr auto fields() {
     using L = LibraryKernels;
-    return std::tuple{field("library", &L::library), field("kernels", &L::kernels),
-                      field("algorithm", &L::algorithm)};
+    return fields_of<&L::library, &L::kernels, &L::algorithm>();
   }
 };
 
@@ -223,20 +199,9 @@ struct Measured {
   static constexpr std::string_view kMessage = "measured";
   static constexpr auto fields() {
     using M = Measured;
-    return std::tuple{field("ticket", &M::ticket),
-                      field("name", &M::name),
-                      field("outcome", &M::outcome),
-                      field("reason", &M::reason),
-                      field("warning", &M::warning),
-                      field("timing", &M::timing),
-                      field("accuracy", &M::accuracy),
-                      field("library", &M::library),
-                      field("condition", &M::condition),
-                      field("launch_shares", &M::launch_shares),
-                      field("attributes", &M::attributes),
-                      field("driver_blocks_per_multiprocessor", &M::driver_blocks_per_multiprocessor),
-                      field("measure_ms", &M::measure_ms),
-                      field("figures", &M::figures)};
+    return fields_of<&M::ticket, &M::name, &M::outcome, &M::reason, &M::warning, &M::timing, &M::accuracy,
+                     &M::library, &M::condition, &M::launch_shares, &M::attributes,
+                     &M::driver_blocks_per_multiprocessor, &M::measure_ms, &M::figures>();
   }
 };
 
@@ -248,8 +213,7 @@ struct Prepared {
 
   static constexpr std::string_view kMessage = "prepared";
   static constexpr auto fields() {
-    return std::tuple{field("baselines", &Prepared::baselines), field("calibration", &Prepared::calibration),
-                      field("note", &Prepared::note)};
+    return fields_of<&Prepared::baselines, &Prepared::calibration, &Prepared::note>();
   }
   std::string fault() const {
     const bool are_timed = std::all_of(baselines.begin(), baselines.end(),
@@ -265,9 +229,7 @@ struct FinalsRequest {
     std::string name;
     MeasureRequest kernel;
 
-    static constexpr auto fields() {
-      return std::tuple{field("name", &Baseline::name), field("kernel", &Baseline::kernel)};
-    }
+    static constexpr auto fields() { return fields_of<&Baseline::name, &Baseline::kernel>(); }
   };
   std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
   std::vector<Baseline> baselines;        ///< that are kernels
@@ -275,9 +237,7 @@ struct FinalsRequest {
 
   static constexpr std::string_view kMessage = "finals";
   static constexpr auto fields() {
-    return std::tuple{field("finalists", &FinalsRequest::finalists),
-                      field("baselines", &FinalsRequest::baselines),
-                      field("longest_us", &FinalsRequest::longest_us)};
+    return fields_of<&FinalsRequest::finalists, &FinalsRequest::baselines, &FinalsRequest::longest_us>();
   }
 };
 
@@ -289,8 +249,7 @@ struct FinalsMeasured {
   static constexpr std::string_view kMessage = "finals_measured";
   static constexpr auto fields() {
     using F = FinalsMeasured;
-    return std::tuple{field("times", &F::times), field("condition", &F::condition),
-                      field("wall_ms", &F::wall_ms)};
+    return fields_of<&F::times, &F::condition, &F::wall_ms>();
   }
 };
 
