@@ -21,8 +21,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
-
 /// Throws GpuError for a type whose matrices cuBLAS does not multiply.
 cudaDataType blas_data_type(ElementType type) {
   constexpr std::array<std::pair<ElementType, cudaDataType>, 9> kTypes{{{ElementType::f16, CUDA_R_16F},
@@ -57,44 +55,40 @@ cublasComputeType_t blas_compute_type(const BlasGemm& gemm) {
   return gemm.a == ElementType::f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
 
-/// Alpha or beta in the scalar type of a product.
-class BlasScalar {
- public:
-  BlasScalar(const BlasGemm& gemm, double value)
-      : type_(blas_scalar_type(gemm)),
-        f64_(value),
-        f32_(static_cast<float>(value)),
-        f16_(static_cast<_Float16>(f32_)),
-        i32_(static_cast<std::int32_t>(value)) {}
-
-  const void* address() const {
-    if (type_ == CUDA_R_64F) return &f64_;
-    if (type_ == CUDA_R_16F) return &f16_;
-    if (type_ == CUDA_R_32I) return &i32_;
-    return &f32_;
-  }
-
- private:
-  cudaDataType type_;
-  double f64_;
-  float f32_;
-  _Float16 f16_;
-  std::int32_t i32_;
-};
+/// Alpha or beta in the scalar type of a product, in the first bytes.
+std::uint64_t blas_scalar(const BlasGemm& gemm, double value) {
+  const auto bytes_of = [](auto number) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, &number, sizeof number);
+    return bytes;
+  };
+  const cudaDataType type = blas_scalar_type(gemm);
+  if (type == CUDA_R_64F) return bytes_of(value);
+  if (type == CUDA_R_32I) return bytes_of(static_cast<std::int32_t>(value));
+  const auto f32 = static_cast<float>(value);
+  return type == CUDA_R_16F ? bytes_of(static_cast<_Float16>(f32)) : bytes_of(f32);
+}
 
 /// "13.0.2" of 130002
 std::string blas_version_text(std::size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-/// What the opened library says of it, if it is one.
-template <typename Api>
-void check_blas(const Api& api, cublasStatus_t status, const char* call,
-                std::source_location where = std::source_location::current()) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw GpuError(
-      fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
-}
+/// A library that is open.
+template <typename Api, typename Handle>
+struct OpenedBlas {
+  Api api;
+  DeviceBuffer workspace{std::size_t{32} << 20};
+  Handle handle = nullptr;
+
+  /// Throws what the library says of an error.
+  void check(cublasStatus_t status, const char* call,
+             std::source_location where = std::source_location::current()) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw GpuError(
+        fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
+  }
+};
 
 struct BlasApi {
   Library library{cuda_library_names("cublas")};
@@ -187,28 +181,17 @@ std::uint32_t alignment_of(DeviceAddress address) {
   return static_cast<std::uint32_t>(std::min(kMost, address & (~address + 1)));
 }
 
-cublasLtEpilogue_t lt_epilogue(BlasEpilogue epilogue) {
-  constexpr std::array kInOrder{CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_RELU,
-                                CUBLASLT_EPILOGUE_GELU,      CUBLASLT_EPILOGUE_BIAS,
-                                CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS};
-  return kInOrder.at(static_cast<std::size_t>(epilogue));
-}
+/// In the order of BlasEpilogue.
+constexpr std::array kLtEpilogues{CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_RELU,
+                                  CUBLASLT_EPILOGUE_GELU,      CUBLASLT_EPILOGUE_BIAS,
+                                  CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS};
 
 template <typename Handle>
 using LtHandle = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
 
 }  // namespace
 
-struct Blas::Impl {
-  BlasApi api;
-  DeviceBuffer workspace{kBlasWorkspaceBytes};
-  cublasHandle_t handle = nullptr;
-
-  void check(cublasStatus_t status, const char* call,
-             std::source_location where = std::source_location::current()) const {
-    check_blas(api, status, call, where);
-  }
-};
+struct Blas::Impl : OpenedBlas<BlasApi, cublasHandle_t> {};
 
 Blas::Blas(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
   impl_->check(impl_->api.create(&impl_->handle), "cublasCreate");
@@ -229,8 +212,8 @@ bool Blas::computes(const BlasGemm& gemm) {
 }
 
 void Blas::gemm(const BlasGemm& gemm) {
-  const BlasScalar alpha(gemm, gemm.alpha);
-  const BlasScalar beta(gemm, gemm.beta);
+  const std::uint64_t alpha = blas_scalar(gemm, gemm.alpha);
+  const std::uint64_t beta = blas_scalar(gemm, gemm.beta);
   const int m = as_int(gemm.m);
   const int n = as_int(gemm.n);
   const int k = as_int(gemm.k);
@@ -244,18 +227,17 @@ void Blas::gemm(const BlasGemm& gemm) {
   const cublasOperation_t on_b = blas_operation(gemm.b_transposed);
   const cublasOperation_t on_a = blas_operation(gemm.a_transposed);
   if (gemm.batch == 1) {
-    return impl_->check(
-        impl_->api.gemm(impl_->handle, on_b, on_a, n, m, k, alpha.address(), b, blas_data_type(gemm.b), ldb,
-                        a, blas_data_type(gemm.a), lda, beta.address(), c, blas_data_type(gemm.c), ldc,
-                        blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
-        "cublasGemmEx");
+    return impl_->check(impl_->api.gemm(impl_->handle, on_b, on_a, n, m, k, &alpha, b, blas_data_type(gemm.b),
+                                        ldb, a, blas_data_type(gemm.a), lda, &beta, c, blas_data_type(gemm.c),
+                                        ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+                        "cublasGemmEx");
   }
-  impl_->check(impl_->api.gemm_strided_batched(
-                   impl_->handle, on_b, on_a, n, m, k, alpha.address(), b, blas_data_type(gemm.b), ldb,
-                   gemm.k * gemm.n, a, blas_data_type(gemm.a), lda, gemm.m * gemm.k, beta.address(), c,
-                   blas_data_type(gemm.c), ldc, gemm.m * gemm.n, as_int(gemm.batch), blas_compute_type(gemm),
-                   CUBLAS_GEMM_DEFAULT),
-               "cublasGemmStridedBatchedEx");
+  impl_->check(
+      impl_->api.gemm_strided_batched(impl_->handle, on_b, on_a, n, m, k, &alpha, b, blas_data_type(gemm.b),
+                                      ldb, gemm.k * gemm.n, a, blas_data_type(gemm.a), lda, gemm.m * gemm.k,
+                                      &beta, c, blas_data_type(gemm.c), ldc, gemm.m * gemm.n,
+                                      as_int(gemm.batch), blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+      "cublasGemmStridedBatchedEx");
 }
 
 std::string Blas::version() const {
@@ -264,22 +246,14 @@ std::string Blas::version() const {
   return blas_version_text(static_cast<std::size_t>(version));
 }
 
-struct BlasLt::Impl {
+struct BlasLt::Impl : OpenedBlas<LtApi, cublasLtHandle_t> {
   /// A product as cuBLASLt takes it: column-major, C^T = B^T A^T.
   struct Product {
     LtHandle<cublasLtMatmulDesc_t> operation;
     LtHandle<cublasLtMatrixLayout_t> b, a, c;
   };
 
-  LtApi api;
-  DeviceBuffer workspace{kBlasWorkspaceBytes};
-  cublasLtHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
-
-  void check(cublasStatus_t status, const char* call,
-             std::source_location where = std::source_location::current()) const {
-    check_blas(api, status, call, where);
-  }
 
   LtHandle<cublasLtMatrixLayout_t> layout(ElementType type, std::int64_t rows, std::int64_t columns,
                                           std::int64_t leading) const {
@@ -298,7 +272,7 @@ struct BlasLt::Impl {
     LtHandle<cublasLtMatmulDesc_t> owned(operation, api.product_destroy);
     set(operation, CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(gemm.b_transposed));
     set(operation, CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(gemm.a_transposed));
-    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(gemm.epilogue));
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, kLtEpilogues.at(static_cast<std::size_t>(gemm.epilogue)));
     if (has_bias(gemm.epilogue)) {
       set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias_address);
       set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_data_type(gemm.c));
@@ -415,18 +389,18 @@ std::vector<LtAlgorithm> BlasLt::heuristics(const BlasGemm& gemm, int most) {
 
 void BlasLt::run(const BlasGemm& gemm, const LtAlgorithm& algorithm) {
   const Impl::Product form = impl_->product(gemm, algorithm.compute_type);
-  const BlasScalar alpha(gemm, gemm.alpha);
-  const BlasScalar beta(gemm, gemm.beta);
+  const std::uint64_t alpha = blas_scalar(gemm, gemm.alpha);
+  const std::uint64_t beta = blas_scalar(gemm, gemm.beta);
   cublasLtMatmulAlgo_t descriptor;
   std::memcpy(&descriptor, algorithm.descriptor.data(), sizeof descriptor);
   auto* const c = reinterpret_cast<void*>(gemm.c_address);
-  impl_->check(impl_->api.matmul(impl_->handle, form.operation.get(), alpha.address(),
-                                 reinterpret_cast<const void*>(gemm.b_address), form.b.get(),
-                                 reinterpret_cast<const void*>(gemm.a_address), form.a.get(), beta.address(),
-                                 c, form.c.get(), c, form.c.get(), &descriptor,
-                                 reinterpret_cast<void*>(impl_->workspace.address()),
-                                 impl_->workspace.bytes(), impl_->stream),
-               "cublasLtMatmul");
+  impl_->check(
+      impl_->api.matmul(impl_->handle, form.operation.get(), &alpha,
+                        reinterpret_cast<const void*>(gemm.b_address), form.b.get(),
+                        reinterpret_cast<const void*>(gemm.a_address), form.a.get(), &beta, c, form.c.get(),
+                        c, form.c.get(), &descriptor, reinterpret_cast<void*>(impl_->workspace.address()),
+                        impl_->workspace.bytes(), impl_->stream),
+      "cublasLtMatmul");
 }
 
 std::string BlasLt::version() const { return blas_version_text(impl_->api.version()); }

@@ -30,16 +30,12 @@ std::string uuid_text(CUdevice device) {
   return text;
 }
 
-std::string name_text(CUdevice device) {
-  std::array<char, 256> name{};
-  check(driver_api().device_name(name.data(), static_cast<int>(name.size()), device), "cuDeviceGetName");
-  return name.data();
-}
-
 DeviceFacts read_facts(int index, CUdevice device) {
   DeviceFacts facts;
   facts.index = index;
-  facts.name = name_text(device);
+  std::array<char, 256> name{};
+  check(driver_api().device_name(name.data(), static_cast<int>(name.size()), device), "cuDeviceGetName");
+  facts.name = name.data();
   facts.uuid = uuid_text(device);
   int version = 0;
   check(driver_api().driver_version(&version), "cuDriverGetVersion");
@@ -115,13 +111,6 @@ DeviceAddress PinnedBuffer::address() const {
   CUdeviceptr address = 0;
   check(driver_api().host_device_pointer(&address, data_, 0), "cuMemHostGetDevicePointer");
   return address;
-}
-
-HostWords::HostWords(std::size_t count) : memory_(count * sizeof(std::uint32_t)) {
-  void* const memory = memory_.data();
-  words_ = static_cast<std::uint32_t*>(memory);
-  std::fill_n(words_, count, 0U);
-  address_ = memory_.address();
 }
 
 Module::Module(std::string_view cubin) : image_(cubin) {

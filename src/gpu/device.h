@@ -48,10 +48,9 @@ struct DeviceFacts : DeviceProperties {
   std::string cuda_version;  ///< highest the driver supports: "13.0"
 
   static constexpr auto fields() {
-    return std::tuple_cat(
-        std::tuple{field("index", &DeviceFacts::index), field("name", &DeviceFacts::name),
-                   field("uuid", &DeviceFacts::uuid), field("cuda_version", &DeviceFacts::cuda_version)},
-        DeviceProperties::fields());
+    using D = DeviceFacts;
+    return std::tuple_cat(fields_of<&D::index, &D::name, &D::uuid, &D::cuda_version>(),
+                          DeviceProperties::fields());
   }
 };
 
@@ -90,21 +89,6 @@ class PinnedBuffer {
 
  private:
   std::byte* data_ = nullptr;
-};
-
-/// A few words of host memory that the GPU reads and writes in place, owned; zero at first.
-class HostWords {
- public:
-  /// Throws CudaError.
-  explicit HostWords(std::size_t count);
-
-  std::uint32_t& operator[](std::size_t index) { return words_[index]; }
-  DeviceAddress device_address() const { return address_; }
-
- private:
-  PinnedBuffer memory_;
-  std::uint32_t* words_ = nullptr;
-  DeviceAddress address_ = 0;
 };
 
 /// What cuFuncGetAttribute says of a loaded kernel.

@@ -19,7 +19,9 @@ namespace {
 /// NVML, opened and started for as long as this lives; the library counts those who started it.
 struct NvmlSession {
   explicit NvmlSession(const std::string& library);
-  ~NvmlSession();
+  ~NvmlSession() {
+    if (started()) api.shutdown();
+  }
   NvmlSession(const NvmlSession&) = delete;
   NvmlSession& operator=(const NvmlSession&) = delete;
 
@@ -46,10 +48,6 @@ NvmlSession::NvmlSession(const std::string& library) {
                     api.error_text != nullptr ? api.error_text(code) : "unknown error", code);
 }
 
-NvmlSession::~NvmlSession() {
-  if (started()) api.shutdown();
-}
-
 std::optional<std::string> NvmlSession::driver_version() const {
   constexpr unsigned kLongest = 80;
   std::array<char, kLongest> text{};
@@ -72,19 +70,13 @@ std::optional<bool> as_bool(std::optional<unsigned> value) {
   return *value != 0;
 }
 
-std::string process_name(unsigned pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
-
 GpuProcess to_process(const NvmlProcessInfo& info) {
   constexpr auto kNotAvailable = std::numeric_limits<unsigned long long>::max();
   GpuProcess process;
   process.pid = static_cast<int>(info.pid);
   if (info.used_memory != kNotAvailable) process.memory_bytes = info.used_memory;
-  process.name = process_name(info.pid);
+  std::ifstream file(fmt::format("/proc/{}/comm", info.pid));
+  std::getline(file, process.name);
   return process;
 }
 

@@ -26,12 +26,15 @@ CacheFlush::CacheFlush(Gpu& gpu, DeviceKernels& kernels)
   kernels_.prepare("read_memory");
 }
 
-Blocker::Blocker(DeviceKernels& kernels) : kernels_(kernels), words_(2) { kernels_.prepare("block_stream"); }
+Blocker::Blocker(DeviceKernels& kernels)
+    : kernels_(kernels), memory_(2 * sizeof(std::uint32_t)), words_(new (memory_.data()) std::uint32_t[2]{}) {
+  kernels_.prepare("block_stream");
+}
 
 void Blocker::block() {
   if (!works()) return;
   ++ticket_;
-  kernels_.block_stream(words_.device_address(), ticket_, kDeadlineNs);
+  kernels_.block_stream(address_, ticket_, kDeadlineNs);
 }
 
 void Blocker::release() {

@@ -47,7 +47,9 @@ class Blocker {
   static constexpr int kMostFailures = 2;
 
   DeviceKernels& kernels_;
-  HostWords words_;  ///< [0]: the ticket released last, [1]: the ticket given up last
+  PinnedBuffer memory_;
+  std::uint32_t* words_;  ///< in it: the ticket released last, then the ticket given up last
+  DeviceAddress address_ = memory_.address();
   std::uint32_t ticket_ = 0;
   int failures_ = 0;
 };

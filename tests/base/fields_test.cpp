@@ -24,7 +24,7 @@ struct Point {
   int x = 0;
   int y = 0;
 
-  static constexpr auto fields() { return std::tuple{field("x", &Point::x), field("y", &Point::y)}; }
+  static constexpr auto fields() { return fields_of<&Point::x, &Point::y>(); }
   std::string fault() const { return x > y ? "x is beyond y" : ""; }
   bool operator==(const Point&) const = default;
 };
