@@ -257,7 +257,7 @@ class Bench {
   void keep(Candidate candidate) {
     if (!candidate.measured.warning.empty())
       remark(fmt::format("{}: {}", candidate.measured.name, candidate.measured.warning));
-    result.runnable.push_back({candidate.measured.name, std::move(candidate.way.subject)});
+    result.runnable.push_back(std::move(candidate.way));
     result.measured.push_back(std::move(candidate.measured));
   }
 

@@ -25,15 +25,9 @@ std::optional<ElementType> multiplied_type(std::string_view kernel);
 /// and where no name tells.
 std::string type_fault(const BlasGemm& gemm, std::span<const std::string> kernels);
 
-/// A baseline that can be launched again.
-struct RunnableBaseline {
-  std::string name;  ///< "cublas"
-  Subject subject;
-};
-
 struct Baselines {
   std::vector<Measured> measured;
-  std::vector<RunnableBaseline> runnable;  ///< the measured ones; they refer to the buffers and the libraries
+  std::vector<LibraryWay> runnable;  ///< the measured ones; they refer to the buffers and the libraries
   std::string note;  ///< what was left out and why, and what is odd about the others; or empty
 };
 

@@ -38,7 +38,7 @@ struct Runner {
 class Finals {
  public:
   Finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const FinalsRequest& request,
-         const std::vector<RunnableBaseline>& baselines, const std::function<void(std::uint64_t)>& turn)
+         const std::vector<LibraryWay>& baselines, const std::function<void(std::uint64_t)>& turn)
       : gpu_(gpu),
         buffers_(buffers),
         timer_(timer),
@@ -51,7 +51,7 @@ class Finals {
     if (!request.finalists.empty()) add(request.finalists.front(), "twin");
     const std::size_t competing = runners_.size();
     for (const FinalsRequest::Baseline& baseline : request.baselines) add(baseline.kernel, baseline.name);
-    for (const RunnableBaseline& baseline : baselines) add(baseline);
+    for (const LibraryWay& baseline : baselines) add(baseline);
     finalists_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
       finalists_[i].stays = i == 0 || !runners_[i].result.name.empty();
@@ -141,7 +141,7 @@ class Finals {
     });
   }
 
-  void add(const RunnableBaseline& baseline) {
+  void add(const LibraryWay& baseline) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = baseline.name;
     runner.subject = baseline.subject;
@@ -199,7 +199,7 @@ class Finals {
   /// Damage to inputs or to the reference makes later launches of every kernel look wrong, whichever kernel
   /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
   void judge_launches() {
-    buffers_.settle_checks();
+    buffers_.checks().settle();
     const auto damages = [](const Runner& runner) {
       return runner.kernel && runner.runs() && runner.kernel->check_own_surroundings();
     };
@@ -385,7 +385,7 @@ class Finals {
 }  // namespace
 
 FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
-                          const FinalsRequest& request, const std::vector<RunnableBaseline>& baselines,
+                          const FinalsRequest& request, const std::vector<LibraryWay>& baselines,
                           const std::function<void(std::uint64_t ticket)>& turn) {
   const auto started = std::chrono::steady_clock::now();
   Finals finals(gpu, buffers, timer, request, baselines, turn);

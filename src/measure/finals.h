@@ -22,7 +22,7 @@ namespace tiletune {
 /// `turn` is called with a finalist's ticket (0: a baseline or the twin) before it is launched. What is a
 /// finalist's own fault comes back as its outcome; an error that ruins the context is thrown as CudaError.
 FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
-                          const FinalsRequest& request, const std::vector<RunnableBaseline>& baselines,
+                          const FinalsRequest& request, const std::vector<LibraryWay>& baselines,
                           const std::function<void(std::uint64_t ticket)>& turn);
 
 /// One finalist of the finals, with a sample per round so far.

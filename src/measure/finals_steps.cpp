@@ -35,70 +35,46 @@ double uncertainty(const Timing& timing) {
 /// Two batches are queued at any time, so that the GPU never waits for the host.
 constexpr double kBatchUs = 20e3;
 
-/// Launches without a pause and reads the meters between batches.
-class SustainedRun {
- public:
-  SustainedRun(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us,
-               const std::function<void()>& heartbeat)
-      : gpu_(gpu),
-        nvml_(nvml),
-        subject_(subject),
-        heartbeat_(heartbeat),
-        launches_(std::max(1, static_cast<int>(kBatchUs / std::max(estimate_us, 1.0)))) {}
+std::optional<double> median_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return median(values);
+}
 
-  /// Time of one launch in the long run, us.
-  double run_for(double seconds) {
-    clocks_mhz_.clear();
-    powers_w_.clear();
-    const std::optional<double> energy_before_j = nvml_.energy_j();
-    const Clock::time_point started = Clock::now();
-    long launches = 0;
-    queue(marks_[0]);
-    while (seconds_since(started) < seconds) {
-      queue(marks_[1]);
-      gpu_.wait(*marks_[0]);
-      std::swap(marks_[0], marks_[1]);
-      launches += launches_;
-      if (const auto mhz = nvml_.sm_clock_mhz()) clocks_mhz_.push_back(*mhz);
-      if (const auto watts = nvml_.power_w()) powers_w_.push_back(*watts);
-      heartbeat_();
-    }
-    gpu_.wait(*marks_[0]);
-    launches += launches_;
-    const double spent_s = seconds_since(started);
-    const std::optional<double> energy_after_j = nvml_.energy_j();
-    if (energy_before_j && energy_after_j)
-      mean_power_w_ = (*energy_after_j - *energy_before_j) / seconds_since(started);
-    constexpr double kMicrosecondsPerSecond = 1e6;
-    return spent_s * kMicrosecondsPerSecond / static_cast<double>(launches);
+/// Launches without a pause for so long, `batch` launches at a time, and reads the meters between batches.
+Figures run_for(double seconds, Gpu& gpu, const Nvml& nvml, const Subject& subject, int batch,
+                const std::function<void()>& heartbeat) {
+  std::vector<double> clocks_mhz;
+  std::vector<double> powers_w;
+  const std::array<Event, 2> marks;
+  const auto queue = [&](std::size_t mark) {
+    for (int i = 0; i < batch; ++i) subject.launch(0);
+    gpu.record(marks.at(mark));
+  };
+  const std::optional<double> energy_before_j = nvml.energy_j();
+  const Clock::time_point started = Clock::now();
+  std::size_t oldest = 0;
+  long launches = batch;
+  queue(oldest);
+  while (seconds_since(started) < seconds) {
+    queue(1 - oldest);
+    gpu.wait(marks.at(oldest));
+    oldest = 1 - oldest;
+    launches += batch;
+    if (const auto mhz = nvml.sm_clock_mhz()) clocks_mhz.push_back(*mhz);
+    if (const auto watts = nvml.power_w()) powers_w.push_back(*watts);
+    heartbeat();
   }
-
-  std::optional<double> clock_mhz() const { return median_of(clocks_mhz_); }
-  std::optional<double> power_w() const { return mean_power_w_ ? mean_power_w_ : median_of(powers_w_); }
-
- private:
-  void queue(const std::unique_ptr<Event>& mark) {
-    for (int i = 0; i < launches_; ++i) subject_.launch(0);
-    gpu_.record(*mark);
-  }
-
-  static std::optional<double> median_of(const std::vector<double>& values) {
-    if (values.empty()) return std::nullopt;
-    return median(values);
-  }
-
-  Gpu& gpu_;
-  const Nvml& nvml_;
-  const Subject& subject_;
-  const std::function<void()>& heartbeat_;
-  int launches_;
-  std::unique_ptr<Event> marks_[2] = {std::make_unique<Event>(), std::make_unique<Event>()};
-  std::vector<double> clocks_mhz_;
-  std::vector<double> powers_w_;
-  std::optional<double> mean_power_w_;
-};
-
-constexpr int kRepetitions = 5;
+  gpu.wait(marks.at(oldest));
+  const double spent_s = seconds_since(started);
+  const std::optional<double> energy_after_j = nvml.energy_j();
+  const double metered_s = seconds_since(started);
+  std::optional<double> power_w = median_of(powers_w);
+  if (energy_before_j && energy_after_j) power_w = (*energy_after_j - *energy_before_j) / metered_s;
+  constexpr double kMicrosecondsPerSecond = 1e6;
+  return {{"sustained_us", spent_s * kMicrosecondsPerSecond / static_cast<double>(launches)},
+          {"sustained_clock_mhz", median_of(clocks_mhz)},
+          {"sustained_power_w", power_w}};
+}
 
 }  // namespace
 
@@ -135,12 +111,9 @@ int rounds_for(double round_us, int most, double longest_us) {
 
 Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
                       const std::function<void()>& heartbeat) {
-  SustainedRun run(gpu, nvml, subject, estimate_us, heartbeat);
-  run.run_for(seconds / 2);
-  const double launch_us = run.run_for(seconds / 2);
-  return {{"sustained_us", launch_us},
-          {"sustained_clock_mhz", run.clock_mhz()},
-          {"sustained_power_w", run.power_w()}};
+  const int batch = std::max(1, static_cast<int>(kBatchUs / std::max(estimate_us, 1.0)));
+  run_for(seconds / 2, gpu, nvml, subject, batch, heartbeat);
+  return run_for(seconds / 2, gpu, nvml, subject, batch, heartbeat);
 }
 
 HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
@@ -185,6 +158,7 @@ void HostCopies::copy(DeviceAddress to, DeviceAddress from, std::size_t buffer) 
 double HostCopies::time_us(const Subject& subject) {
   // A baseline may be launched on the first GPU alone.
   Slices* const slices = subject.gpu_times_us ? buffers_.slices() : nullptr;
+  constexpr int kRepetitions = 5;
   std::vector<double> times_us;
   for (int repetition = 0; repetition <= kRepetitions; ++repetition) {
     timer_.estimate_us([&] { buffers_.invalidate({}); });

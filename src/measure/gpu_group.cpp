@@ -11,12 +11,6 @@
 
 namespace tiletune {
 
-namespace {
-
-constexpr auto kBetweenQuestions = std::chrono::microseconds(20);
-
-}  // namespace
-
 GpuGroup::GpuGroup(Gpu& first, const std::vector<int>& others) : gpus_{&first} {
   for (const int index : others) {
     // Opening a GPU makes its context current.
@@ -91,7 +85,7 @@ void GpuGroup::wait() {
   while (is_busy) {
     is_busy = false;
     on_each([&](std::size_t number) { is_busy = !is_idle(stream(number)) || is_busy; });
-    if (is_busy) std::this_thread::sleep_for(kBetweenQuestions);
+    if (is_busy) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
@@ -151,7 +145,8 @@ void GpuGroup::open_nccl() {
   }
 }
 
-Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workload_(workload) {
+Slices::Slices(GpuGroup& group, const Workload& workload, std::vector<Whole> wholes)
+    : group_(group), workload_(workload), wholes_(std::move(wholes)) {
   group_.on_each([&](std::size_t gpu) {
     std::vector<Slice>& slices = slices_.emplace_back();
     auto& addresses = addresses_.emplace_back();
@@ -200,13 +195,13 @@ void Slices::copy_part(const Workload::SizedBuffer& buffer, std::size_t gpu, Dev
             stream);
 }
 
-void Slices::fill(const std::vector<Whole>& wholes) {
+void Slices::fill() {
   group_.fork();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     slice.memory.fill(group_.gpu(gpu));
     if (buffer.role != BufferRole::out)
-      copy_part(buffer, gpu, wholes[place].data, slice.memory.data(), true, group_.stream(gpu));
+      copy_part(buffer, gpu, wholes_[place].data, slice.memory.data(), true, group_.stream(gpu));
   });
   group_.join();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
@@ -215,13 +210,13 @@ void Slices::fill(const std::vector<Whole>& wholes) {
   });
 }
 
-void Slices::fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word) {
+void Slices::fill_outputs(std::uint32_t word) {
   group_.fork();
   on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::in) return;
     if (buffer.role == BufferRole::inout)
-      return copy_part(buffer, gpu, wholes[place].initial, slice.memory.data(), true, group_.stream(gpu));
+      return copy_part(buffer, gpu, wholes_[place].initial, slice.memory.data(), true, group_.stream(gpu));
     const auto elements = static_cast<std::uint64_t>(workload_.elements_on_each(buffer));
     const ElementRows rows = buffer.layout == BufferLayout::replicated
                                  ? rows_of(buffer)
@@ -256,14 +251,14 @@ std::size_t Slices::results() const {
   return is_repeated ? group_.size() : 1;
 }
 
-void Slices::gather(const std::vector<Whole>& wholes, std::size_t result) {
-  for (std::size_t place = 0; place < wholes.size(); ++place) {
+void Slices::gather(std::size_t result) {
+  for (std::size_t place = 0; place < wholes_.size(); ++place) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::in) continue;
     const bool is_repeated = buffer.layout == BufferLayout::replicated;
     for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
       if (is_repeated && gpu != result) continue;
-      copy_part(buffer, gpu, wholes[place].data, slices_[gpu][place].memory.data(), false, group_.stream(0));
+      copy_part(buffer, gpu, wholes_[place].data, slices_[gpu][place].memory.data(), false, group_.stream(0));
     }
   }
 }

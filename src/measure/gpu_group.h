@@ -121,20 +121,19 @@ class Slices {
     DeviceAddress initial = 0;
   };
 
-  /// Allocates. Throws CudaError.
-  Slices(GpuGroup& group, const Workload& workload);
+  /// Allocates. `wholes` are in the order of the buffers, here and below. Throws CudaError.
+  Slices(GpuGroup& group, const Workload& workload, std::vector<Whole> wholes);
 
   GpuGroup& group() { return group_; }
   const std::map<std::string, DeviceAddress>& addresses(std::size_t gpu) const { return addresses_[gpu]; }
   /// The type of a buffer's elements; none of another name.
   std::optional<ElementType> type(const std::string& buffer) const;
 
-  /// Takes the inputs from the whole; `wholes` are in the order of the buffers, here and below.
-  void fill(const std::vector<Whole>& wholes);
+  /// Takes the inputs from the whole.
+  void fill();
   /// Queues the filling of outputs with a word, and of inout buffers with what they hold before a launch.
-  void fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word);
-  /// Queues on the stream of each GPU the copying of what it reads, from wholes in the host's memory; they
-  /// are in the order of the buffers, here and below.
+  void fill_outputs(std::uint32_t word);
+  /// Queues on the stream of each GPU the copying of what it reads, from wholes in the host's memory.
   void copy_inputs(const std::vector<DeviceAddress>& wholes);
   /// Queues on the stream of each GPU the copying of what it writes, into wholes in the host's memory. Of
   /// outputs that every GPU has in full, that of the first.
@@ -142,7 +141,7 @@ class Slices {
   /// How many results there are: one, or that of each GPU where they have an output each.
   std::size_t results() const;
   /// Queues the copying of one of the results into the whole.
-  void gather(const std::vector<Whole>& wholes, std::size_t result);
+  void gather(std::size_t result);
   /// What was written that must not be, if anything.
   std::optional<Finding> check();
 
@@ -159,6 +158,7 @@ class Slices {
 
   GpuGroup& group_;
   const Workload& workload_;
+  std::vector<Whole> wholes_;
   std::vector<std::vector<Slice>> slices_;  ///< by GPU and buffer
   std::vector<std::map<std::string, DeviceAddress>> addresses_;
 };

@@ -26,14 +26,11 @@ class Measurement {
         verifier_(gpu, buffers, timer),
         kernel_(gpu, buffers, request) {
     result.ticket = request.ticket;
-  }
-
-  Measured result;
-
-  void inspect() {
     result.attributes = kernel_.attributes();
     result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor();
   }
+
+  Measured result;
 
   /// False when something is wrong; the result then says what.
   bool verify(int variant) {
@@ -74,7 +71,7 @@ class Measurement {
     result.timing = summarise(std::move(sampled.samples));
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
-    buffers_.settle_checks();
+    buffers_.checks().settle();
     if (result.outcome == Outcome::ok) share_out();
     if (kernel_.tally().wrong == 0) return;
     // It was right before: the result changes from launch to launch.
@@ -110,7 +107,6 @@ class Measurement {
 void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& timer, const Nvml& nvml,
          const char*& doing) {
   Measured& result = measurement.result;
-  measurement.inspect();
   doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
   measurement.store_outputs();

@@ -60,6 +60,22 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
   return fmt::format("{}[{},{}]", buffer.name, index / pitch, index % pitch);
 }
 
+std::string describe_error(const Workload::SizedBuffer& buffer, const ComparisonResult& result,
+                           const ErrorLimits& limits) {
+  if (result.not_a_number > 0)
+    return fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
+                       result.not_a_number, buffer.values(), buffer.name,
+                       position(buffer, result.first_not_a_number));
+  if (limits.tolerance)
+    return fmt::format("{}; largest error {:.3g} at {}", describe_off(result.off, buffer, *limits.tolerance),
+                       result.largest_error, position(buffer, result.largest_at));
+  return fmt::format(
+      "relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
+      "are about {:.3g}",
+      result.relative_error, buffer.name, limits.error_bound, result.largest_error,
+      position(buffer, result.largest_at), result.reference_rms);
+}
+
 }  // namespace
 
 ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
@@ -67,7 +83,7 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary*
     : gpu_(gpu), kernels_(kernels), library_(library), request_(std::move(request)) {
   check_free_memory(gpu_, request_.workload);
   use(allocated());
-  if (group != nullptr) slices_.emplace(*group, request_.workload);
+  if (group != nullptr) slices_.emplace(*group, request_.workload, wholes());
   std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
@@ -110,7 +126,7 @@ std::vector<Slices::Whole> ProblemBuffers::wholes() const {
 
 /// What a launch on several GPUs left, into the buffers.
 void ProblemBuffers::gather(std::size_t result) {
-  if (slices_) slices_->gather(wholes(), result);
+  if (slices_) slices_->gather(result);
 }
 
 const std::map<std::string, DeviceAddress>& ProblemBuffers::addresses(std::size_t copy) const {
@@ -212,7 +228,7 @@ void ProblemBuffers::relocate() {
 void ProblemBuffers::refill() {
   drop_copies();
   fill();
-  if (slices_) slices_->fill(wholes());
+  if (slices_) slices_->fill();
 }
 
 void ProblemBuffers::rebuild() {
@@ -351,7 +367,7 @@ void ProblemBuffers::fill_outputs(const CopyRange& copies, std::uint32_t word) {
         kernels_.fill_rows(slot.buffer.type, place, rows, word);
     }
   }
-  if (slices_) slices_->fill_outputs(wholes(), word);
+  if (slices_) slices_->fill_outputs(word);
 }
 
 std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyRange& copies) const {
@@ -372,8 +388,6 @@ void ProblemBuffers::touch_inputs() {
   }
 }
 
-void ProblemBuffers::reserve_checks(std::size_t launches) { checks_->reserve(launches); }
-
 bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
   if (reference_rms_.empty()) return false;
   gather();
@@ -388,8 +402,6 @@ bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<Launch
   return true;
 }
 
-void ProblemBuffers::settle_checks() { checks_->settle(); }
-
 /// None of integers: they are compared exactly.
 std::optional<Tolerance> ProblemBuffers::tolerance_of(const Slot& slot) const {
   return is_floating(slot.buffer.type) ? request_.workload.tolerance : std::nullopt;
@@ -397,27 +409,6 @@ std::optional<Tolerance> ProblemBuffers::tolerance_of(const Slot& slot) const {
 
 ErrorLimits ProblemBuffers::limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const {
   return {reference_rms, error_bound(request_, slot.buffer.type, tolerance_factor), tolerance_of(slot)};
-}
-
-Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result,
-                                       const ErrorLimits& limits) const {
-  if (result.not_a_number > 0) {
-    return {Outcome::wrong_result,
-            fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
-                        result.not_a_number, slot.buffer.values(), slot.buffer.name,
-                        position(slot.buffer, result.first_not_a_number))};
-  }
-  if (limits.tolerance) {
-    return {Outcome::wrong_result,
-            fmt::format("{}; largest error {:.3g} at {}",
-                        describe_off(result.off, slot.buffer, *limits.tolerance), result.largest_error,
-                        position(slot.buffer, result.largest_at))};
-  }
-  return {Outcome::wrong_result,
-          fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
-                      "are about {:.3g}",
-                      result.relative_error, slot.buffer.name, limits.error_bound, result.largest_error,
-                      position(slot.buffer, result.largest_at), result.reference_rms)};
 }
 
 ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress reference) const {
@@ -453,7 +444,7 @@ void ProblemBuffers::compare_result(double tolerance_factor, Verification& verif
       accuracy.largest_error_at = position(slot.buffer, result.largest_at);
     }
     if ((errs(result, limits) || result.not_a_number > 0) && !verification.finding)
-      verification.finding = describe_error(slot, result, limits);
+      verification.finding = {Outcome::wrong_result, describe_error(slot.buffer, result, limits)};
   }
 }
 

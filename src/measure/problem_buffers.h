@@ -67,13 +67,11 @@ class ProblemBuffers {
   void invalidate(const CopyRange& copies);
   /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
   void touch_inputs();
-  /// Makes space for checks of so many launches, as CheckQueue::reserve() does.
-  void reserve_checks(std::size_t launches);
   /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
   /// before, so that there is nothing to go by.
   bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
-  /// Waits, and adds what was queued to the tallies.
-  void settle_checks();
+  /// Where queue_check() queues.
+  CheckQueue& checks() { return *checks_; }
   /// Outputs against the reference; right where there is none. With `whole`, what the buffers hold
   /// themselves, whatever slices hold.
   Verification verify(double tolerance_factor, bool whole = false);
@@ -137,7 +135,6 @@ class ProblemBuffers {
   bool references_are_intact();
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
-  Finding describe_error(const Slot& slot, const ComparisonResult& result, const ErrorLimits& limits) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;

@@ -129,8 +129,8 @@ std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us,
   if (part.subject != nullptr && part.subject->tally != nullptr)
     checked = budget_.choose(count, estimate_us, *part.subject->tally);
   if (std::count(checked.begin(), checked.end(), true) > 0)
-    part.subject->buffers->reserve_checks(static_cast<std::size_t>(count) *
-                                          static_cast<std::size_t>(launches));
+    part.subject->buffers->checks().reserve(static_cast<std::size_t>(count) *
+                                            static_cast<std::size_t>(launches));
   probe_.clear();
   blocker_.block();
   for (int i = 0; i < count; ++i) {

@@ -247,7 +247,7 @@ class Service {
   std::optional<Timer> timer_;
   Libraries libraries_;
   std::unique_ptr<ProblemBuffers> buffers_;
-  std::vector<RunnableBaseline> baselines_;
+  std::vector<LibraryWay> baselines_;
   Clock::time_point last_heartbeat_;
   bool is_confined_ = false;
 };
