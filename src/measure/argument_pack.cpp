@@ -71,12 +71,6 @@ TensorMapLayout layout_of(const TensorMapShape& shape, DeviceAddress address) {
   return layout;
 }
 
-std::string described(const TensorMapLayout& layout) {
-  return fmt::format("{}, address {:#x}, extents {}, pitches {} B, box {}, swizzle {}", name(layout.type),
-                     layout.address, fmt::join(layout.extents, " x "), fmt::join(layout.pitch_bytes, ", "),
-                     fmt::join(layout.box, " x "), name(layout.swizzle));
-}
-
 /// Zero where there is no map, or nothing that it could describe.
 TensorMapBytes tensor_map(const ArgumentValue& argument, DeviceAddress address) {
   if (!argument.tensor_map || address == 0) return {};
@@ -87,10 +81,11 @@ TensorMapBytes tensor_map(const ArgumentValue& argument, DeviceAddress address) 
     throw Unlaunchable(
         Outcome::launch_failed,
         fmt::format(
-            "tensor map of {}: {}: {}; the driver wants address and pitches in multiples of 16 B and at "
-            "most 256 elements of a box in each dimension, its rows a multiple of 16 B and no longer "
-            "than the swizzle",
-            argument.name, error.what(), described(layout)));
+            "tensor map of {}: {}: {}, address {:#x}, extents {}, pitches {} B, box {}, swizzle {}; the "
+            "driver wants address and pitches in multiples of 16 B and at most 256 elements of a box in "
+            "each dimension, its rows a multiple of 16 B and no longer than the swizzle",
+            argument.name, error.what(), name(layout.type), layout.address, fmt::join(layout.extents, " x "),
+            fmt::join(layout.pitch_bytes, ", "), fmt::join(layout.box, " x "), name(layout.swizzle)));
   }
 }
 

@@ -58,9 +58,13 @@ std::optional<GpuOpened> GpuClient::open(const Stop& stop_asked) {
     const auto message = first_message(stop_asked);
     if (message && (*message)["type"] == "opened") return opened_ = from_json<GpuOpened>(*message);
     if (!message) {
-      const std::string why =
-          worker_->gone() ? "the GPU worker " + end_of_worker()
-                          : "the GPU worker did not answer within " + human_seconds(options_.open_timeout_s);
+      std::string why = "the GPU worker did not answer within " + human_seconds(options_.open_timeout_s);
+      if (worker_->gone()) {
+        why = "the GPU worker " + worker_->reap().how;
+        // What it printed may say why.
+        if (const std::string printed = printed_text(worker_->take_printed()); !printed.empty())
+          why += ": " + printed;
+      }
       stop();
       throw GpuError(why);
     }
@@ -71,13 +75,6 @@ std::optional<GpuOpened> GpuClient::open(const Stop& stop_asked) {
   }
   stop();
   return std::nullopt;
-}
-
-/// With what it printed, which may say why.
-std::string GpuClient::end_of_worker() {
-  const std::string how = worker_->reap().how;
-  const std::string printed = printed_text(worker_->take_printed());
-  return printed.empty() ? how : how + ": " + printed;
 }
 
 void GpuClient::stop() {
@@ -100,11 +97,6 @@ double GpuClient::patience_s() const {
   if (state_ == State::opening) return options_.open_timeout_s;
   if (state_ == State::preparing && ticket_ == 0) return options_.prepare_timeout_s;
   return problem_->policy.launch_timeout_s + options_.slack_s;
-}
-
-const char* GpuClient::task() const {
-  if (state_ == State::opening) return "open the GPU";
-  return state_ == State::preparing ? "prepare the problem" : "finish a launch";
 }
 
 void GpuClient::drop_dead_worker() {
@@ -175,10 +167,11 @@ std::optional<GpuEvent> GpuClient::next_event() {
     if (auto event = understand(*message)) return event;
   }
   if (worker_->gone()) return lose_gone_worker("");
-  if (Clock::now() >= deadline_) {
-    return lose(Outcome::timeout, fmt::format("did not {} within {}", task(), human_seconds(patience_s())));
-  }
-  return std::nullopt;
+  if (Clock::now() < deadline_) return std::nullopt;
+  const char* const task = state_ == State::opening     ? "open the GPU"
+                           : state_ == State::preparing ? "prepare the problem"
+                                                        : "finish a launch";
+  return lose(Outcome::timeout, fmt::format("did not {} within {}", task, human_seconds(patience_s())));
 }
 
 /// None for what is only a step on the way.

@@ -106,9 +106,7 @@ class GpuClient {
   void judge(Measured& result, double tolerance_factor) const;
   WorkerLost lose(Outcome outcome, const std::string& reason, bool without_fault = false);
   WorkerLost lose_gone_worker(const std::string& how);
-  std::string end_of_worker();
   double patience_s() const;
-  const char* task() const;
 
   GpuClientOptions options_;
   std::optional<WorkerProcess> worker_;

@@ -37,16 +37,6 @@ T number_at(const std::byte* bytes, std::size_t i) {
   return value;
 }
 
-/// To nearest, ties to even.
-void round_to_tf32(std::byte* floats, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto value = number_at<float>(floats, i);
-    if (!std::isfinite(value)) continue;
-    const auto number = static_cast<float>(rounded(value, ElementType::tf32));
-    std::memcpy(floats + i * sizeof number, &number, sizeof number);
-  }
-}
-
 double widened(const std::byte* bytes, std::size_t i, ElementType type) {
   if (type == ElementType::f16) return static_cast<double>(number_at<_Float16>(bytes, i));
   return type == ElementType::f32 ? number_at<float>(bytes, i) : number_at<double>(bytes, i);
@@ -177,7 +167,13 @@ void load_values(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress to
   move_numbers(gpu, buffer, *buffer.file, to, bytes,
                [&](const std::byte* from, std::byte* into, std::size_t count) {
                  std::memcpy(into, from, count * bytes);
-                 if (buffer.type == ElementType::tf32) round_to_tf32(into, count);
+                 if (buffer.type != ElementType::tf32) return;
+                 for (std::size_t i = 0; i < count; ++i) {
+                   const auto value = number_at<float>(into, i);
+                   if (!std::isfinite(value)) continue;
+                   const auto number = static_cast<float>(rounded(value, ElementType::tf32));
+                   std::memcpy(into + i * bytes, &number, bytes);
+                 }
                });
 }
 
