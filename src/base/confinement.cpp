@@ -69,14 +69,6 @@ int landlock_version() {
   return static_cast<int>(std::max(version, 0L));
 }
 
-Ruleset all_that_is_known(int version) {
-  const auto known = std::min(static_cast<std::size_t>(version), kRights.size()) - 1;
-  constexpr std::uint64_t kBindAndConnect = 3;
-  constexpr std::uint64_t kAbstractSocketsAndSignals = 3;
-  return {(std::uint64_t{1} << kRights[known]) - 1, version >= kFirstWithNetwork ? kBindAndConnect : 0,
-          version >= kFirstWithScopes ? kAbstractSocketsAndSignals : 0};
-}
-
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(fmt::format("cannot be confined: {}: {}", what, std::strerror(errno)));
 }
@@ -94,7 +86,12 @@ void allow(const Descriptor& ruleset, int descriptor, std::uint64_t rights) {
 void restrict_files(const Confinement& reach) {
   const int version = landlock_version();
   if (version == 0) fail("Landlock");
-  const Ruleset handled = all_that_is_known(version);
+  const auto known = std::min(static_cast<std::size_t>(version), kRights.size()) - 1;
+  constexpr std::uint64_t kBindAndConnect = 3;
+  constexpr std::uint64_t kAbstractSocketsAndSignals = 3;
+  const Ruleset handled{(std::uint64_t{1} << kRights[known]) - 1,
+                        version >= kFirstWithNetwork ? kBindAndConnect : 0,
+                        version >= kFirstWithScopes ? kAbstractSocketsAndSignals : 0};
   const std::size_t known_bytes = version >= kFirstWithScopes    ? sizeof handled
                                   : version >= kFirstWithNetwork ? offsetof(Ruleset, scopes)
                                                                  : offsetof(Ruleset, network);

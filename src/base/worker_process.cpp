@@ -32,47 +32,33 @@ constexpr std::size_t kReadChunk = std::size_t{1} << 16;
 /// A worker may go on printing while it is read.
 constexpr std::size_t kMostPrinted = std::size_t{1} << 17;
 
-/// posix_spawn's file actions, released with their scope.
-class SpawnActions {
- public:
-  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  void open(int fd, const char* path, int flags) {
-    posix_spawn_file_actions_addopen(&actions_, fd, path, flags, 0);
-  }
-  void dup2(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  void close_from(int lowest) { posix_spawn_file_actions_addclosefrom_np(&actions_, lowest); }
-  const posix_spawn_file_actions_t* native() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-/// Default signal dispositions, an empty mask and an own process group, so that Ctrl-C reaches the parent
-/// alone.
-class SpawnAttributes {
- public:
-  SpawnAttributes() {
-    posix_spawnattr_init(&attributes_);
+/// What posix_spawn is told, released with its scope: default signal dispositions, an empty mask and an own
+/// process group, so that Ctrl-C reaches the parent alone.
+struct SpawnSettings {
+  SpawnSettings() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_,
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
-  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-  const posix_spawnattr_t* native() const { return &attributes_; }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
 
- private:
-  posix_spawnattr_t attributes_{};
+  void dup2(int from, int to) { posix_spawn_file_actions_adddup2(&actions, from, to); }
+
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
 };
 
 /// Copies with numbers above all that the child will have, so that none is overwritten before its turn.
@@ -129,13 +115,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
-}
-
-WorkerEnd how_it_ended(int status) {
-  if (!WIFSIGNALED(status)) return {fmt::format("exited with {}", WEXITSTATUS(status))};
-  const int signal = WTERMSIG(status);
-  const bool from_outside = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
-  return {fmt::format("killed by signal {} ({})", signal, strsignal(signal)), from_outside};
 }
 
 /// The wait status of a child that ends in time; it is reaped then.
@@ -200,22 +179,22 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
   }
   printed_ = Descriptor(printed[0]);
   const Descriptor printing_end(printed[1]);
-  SpawnActions actions;
-  actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
-  actions.dup2(printed[1], STDOUT_FILENO);
-  actions.dup2(printed[1], STDERR_FILENO);
+  SpawnSettings settings;
+  posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  settings.dup2(printed[1], STDOUT_FILENO);
+  settings.dup2(printed[1], STDERR_FILENO);
   // dup2 clears the close-on-exec flag, also when both numbers are equal (POSIX.1-2024; glibc does so
   // since 2.29).
-  actions.dup2(pair[1], kWorkerChannelFd);
+  settings.dup2(pair[1], kWorkerChannelFd);
   for (std::size_t i = 0; i < copies.size(); ++i)
-    actions.dup2(copies[i].number(), kFirstInheritedFd + static_cast<int>(i));
+    settings.dup2(copies[i].number(), kFirstInheritedFd + static_cast<int>(i));
   // Descriptors that this process was started with are inherited whatever it opens itself.
-  actions.close_from(kFirstInheritedFd + static_cast<int>(copies.size()));
+  posix_spawn_file_actions_addclosefrom_np(&settings.actions,
+                                           kFirstInheritedFd + static_cast<int>(copies.size()));
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_of_worker();
-  const SpawnAttributes attributes;
-  const int error = ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(),
+  const int error = ::posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
                                   pointers_to(words).data(), pointers_to(variables).data());
   if (error != 0) {
     pid_ = -1;
@@ -286,12 +265,15 @@ void WorkerProcess::kill() {
 WorkerEnd WorkerProcess::reap(std::chrono::milliseconds patience) {
   channel_ = Descriptor();
   const auto status = pid_ > 0 ? ends_within(pid_, patience) : std::nullopt;
-  if (status) {
-    pid_ = -1;
-    return how_it_ended(*status);
+  if (!status) {
+    kill();
+    return {"closed its channel and did not end"};
   }
-  kill();
-  return {"closed its channel and did not end"};
+  pid_ = -1;
+  if (!WIFSIGNALED(*status)) return {fmt::format("exited with {}", WEXITSTATUS(*status))};
+  const int signal = WTERMSIG(*status);
+  const bool from_outside = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  return {fmt::format("killed by signal {} ({})", signal, strsignal(signal)), from_outside};
 }
 
 WorkerChannel::WorkerChannel(int fd) : fd_(fd) {

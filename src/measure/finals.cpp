@@ -50,7 +50,7 @@ class Finals {
     for (const MeasureRequest& finalist : request.finalists) add(finalist, "");
     if (!request.finalists.empty()) add(request.finalists.front(), "twin");
     const std::size_t competing = runners_.size();
-    for (const FinalsRequest::Baseline& baseline : request.baselines) add(baseline.kernel, baseline.name);
+    for (const auto& [name, kernel] : request.baselines) add(kernel, name);
     for (const LibraryWay& baseline : baselines) add(baseline);
     finalists_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
@@ -207,7 +207,7 @@ class Finals {
                                                std::any_of(runners_.begin(), runners_.end(), damages));
     if (is_damaged) {
       for (Runner& runner : runners_) {
-        if (runner.kernel) runner.kernel->drop_checks();
+        if (runner.kernel) runner.kernel->tally().drop_checks();
       }
       return rebuild();
     }

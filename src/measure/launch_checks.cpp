@@ -158,22 +158,20 @@ void CheckQueue::settle() {
   const std::size_t bytes = checks.size() * sizeof(LaunchCheck);
   gpu_.copy_to_host(checks.data(), checks_.address(), bytes);
   gpu_.fill8(checks_.address(), 0, bytes);
-  for (const Queued& queued : std::exchange(queued_, {})) settle(queued, checks);
-  used_ = 0;
-}
-
-void CheckQueue::settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const {
-  LaunchTally& tally = *queued.tally;
-  for (std::size_t launch = 0; launch < queued.launches; ++launch) {
-    const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
-    ++tally.checked;
-    for (std::size_t output = 0; output < outputs_.size(); ++output) {
-      const ErrorLimits& limits = queued.limits[output];
-      if (!is_wrong(outputs_[output], of_launch[output], limits)) continue;
-      if (tally.wrong++ == 0) tally.first_fault = describe(outputs_[output], of_launch[output], limits);
-      break;
+  for (const Queued& queued : std::exchange(queued_, {})) {
+    LaunchTally& tally = *queued.tally;
+    for (std::size_t launch = 0; launch < queued.launches; ++launch) {
+      const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
+      ++tally.checked;
+      for (std::size_t output = 0; output < outputs_.size(); ++output) {
+        const ErrorLimits& limits = queued.limits[output];
+        if (!is_wrong(outputs_[output], of_launch[output], limits)) continue;
+        if (tally.wrong++ == 0) tally.first_fault = describe(outputs_[output], of_launch[output], limits);
+        break;
+      }
     }
   }
+  used_ = 0;
 }
 
 }  // namespace tiletune

@@ -134,8 +134,6 @@ class CheckQueue {
     std::size_t launches = 0;
   };
 
-  void settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const;
-
   Gpu& gpu_;
   DeviceKernels& kernels_;
   std::vector<Workload::SizedBuffer> outputs_;

@@ -11,20 +11,6 @@
 
 namespace tiletune {
 
-namespace {
-
-/// Arrays whose addresses on all GPUs are passed.
-std::set<std::string> names_of_peers(const MeasureRequest& request) {
-  std::set<std::string> names;
-  for (const KernelLaunch& launch : request.launches) {
-    for (const ArgumentValue& argument : launch.arguments)
-      if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
-  }
-  return names;
-}
-
-}  // namespace
-
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
                                const std::vector<KernelLaunch>& launches) {
   std::vector<Kernel> kernels;
@@ -109,8 +95,12 @@ std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
 }
 
 void LoadedKernel::list_peers(std::size_t gpu) {
+  std::set<std::string> names;
+  for (const KernelLaunch& launch : request_.launches) {
+    for (const ArgumentValue& argument : launch.arguments)
+      if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
+  }
   std::vector<DeviceAddress> lists;
-  const std::set<std::string> names = names_of_peers(request_);
   for (const std::string& name : names) {
     for (const auto& member : members_) lists.push_back(member->addresses.at(name));
   }

@@ -58,9 +58,7 @@ class LoadedKernel {
   std::optional<Finding> check_surroundings();
 
   /// What became of its timed launches.
-  const LaunchTally& tally() const { return *tally_; }
-  /// Drops the results of the checks that were read so far.
-  void drop_checks() { tally_->drop_checks(); }
+  LaunchTally& tally() { return *tally_; }
 
  private:
   /// On one GPU.

@@ -225,15 +225,9 @@ struct Prepared {
 /// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the libraries'
 /// baselines of the problem and a twin of the first finalist: the same cubin, loaded a second time.
 struct FinalsRequest {
-  struct Baseline {
-    std::string name;
-    MeasureRequest kernel;
-
-    static constexpr auto fields() { return fields_of<&Baseline::name, &Baseline::kernel>(); }
-  };
   std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
-  std::vector<Baseline> baselines;        ///< that are kernels
-  double longest_us = 3e6;                ///< of all rounds, of which at least 12 are run
+  std::vector<std::pair<std::string, MeasureRequest>> baselines;  ///< that are kernels, by name
+  double longest_us = 3e6;  ///< of all rounds, of which at least 12 are run
 
   static constexpr std::string_view kMessage = "finals";
   static constexpr auto fields() {

@@ -17,6 +17,49 @@ constexpr double kPatienceUs = 0.25e6;
 /// One sample beyond the bound by so much is enough; nearer to it three decide.
 constexpr double kConfidentFactor = 1.25;
 
+/// Keeps the samples that count. Throttled ones are taken again, until as many were thrown away as may be
+/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as
+/// it is.
+class Sampler {
+ public:
+  Sampler(const TakeShots& take, int most, RunClock& clock) : take_(take), most_(most), clock_(clock) {}
+
+  /// Until `count` samples are there in all.
+  void reach(int count) {
+    while (static_cast<int>(samples_.times_us.size()) < count) {
+      for (const Shot& shot : take_(count - static_cast<int>(samples_.times_us.size()))) keep(shot);
+    }
+  }
+  const std::vector<double>& times_us() const { return samples_.times_us; }
+  double spent_us() const { return spent_us_; }
+  Samples samples() const {
+    Samples samples = samples_;
+    if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
+    return samples;
+  }
+
+ private:
+  void keep(const Shot& shot) {
+    spent_us_ += shot.time_us;
+    const bool may_retry = samples_.discarded < most_ && spent_us_ < kPatienceUs;
+    if (may_retry && shot.clock_mhz && clock_.is_throttled(*shot.clock_mhz)) {
+      ++samples_.discarded;
+      return;
+    }
+    samples_.times_us.push_back(shot.time_us);
+    if (!shot.gpu_times_us.empty()) samples_.gpu_times_us.push_back(shot.gpu_times_us);
+    if (!shot.clock_mhz) return;
+    samples_.clocks_mhz.push_back(*shot.clock_mhz);
+    clock_.add(*shot.clock_mhz);
+  }
+
+  const TakeShots& take_;
+  int most_;
+  RunClock& clock_;
+  Samples samples_;
+  double spent_us_ = 0;
+};
+
 /// The lower bound of a median of so few samples is the fastest of them.
 bool all_above(const std::vector<double>& times_us, double bound_us) {
   return *std::min_element(times_us.begin(), times_us.end()) > bound_us;
@@ -52,35 +95,6 @@ std::optional<double> RunClock::mhz() const {
 bool RunClock::is_throttled(double mhz) const {
   const auto usual = this->mhz();
   return usual && mhz < kThrottled * *usual;
-}
-
-Sampler::Sampler(TakeShots take, int most, RunClock& clock)
-    : take_(std::move(take)), most_(most), clock_(clock) {}
-
-void Sampler::keep(const Shot& shot) {
-  spent_us_ += shot.time_us;
-  const bool may_retry = samples_.discarded < most_ && spent_us_ < kPatienceUs;
-  if (may_retry && shot.clock_mhz && clock_.is_throttled(*shot.clock_mhz)) {
-    ++samples_.discarded;
-    return;
-  }
-  samples_.times_us.push_back(shot.time_us);
-  if (!shot.gpu_times_us.empty()) samples_.gpu_times_us.push_back(shot.gpu_times_us);
-  if (!shot.clock_mhz) return;
-  samples_.clocks_mhz.push_back(*shot.clock_mhz);
-  clock_.add(*shot.clock_mhz);
-}
-
-void Sampler::reach(int count) {
-  while (static_cast<int>(samples_.times_us.size()) < count) {
-    for (const Shot& shot : take_(count - static_cast<int>(samples_.times_us.size()))) keep(shot);
-  }
-}
-
-Samples Sampler::samples() const {
-  Samples samples = samples_;
-  if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
-  return samples;
 }
 
 Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,

@@ -35,29 +35,6 @@ struct Shot {
 /// Takes about so many samples in a row, at least one.
 using TakeShots = std::function<std::vector<Shot>(int count)>;
 
-/// Keeps the samples that count. Throttled ones are taken again, until as many were thrown away as may be
-/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as
-/// it is.
-class Sampler {
- public:
-  Sampler(TakeShots take, int most, RunClock& clock);
-
-  /// Until `count` samples are there in all.
-  void reach(int count);
-  const std::vector<double>& times_us() const { return samples_.times_us; }
-  double spent_us() const { return spent_us_; }
-  Samples samples() const;
-
- private:
-  void keep(const Shot& shot);
-
-  TakeShots take_;
-  int most_;
-  RunClock& clock_;
-  Samples samples_;
-  double spent_us_ = 0;
-};
-
 /// So much of a first launch may go into loading the kernel, or waiting for a busy host: what takes longer
 /// needs no batches, and what is too slow even without it no further sample.
 inline constexpr double kLongestLoadUs = 20e3;

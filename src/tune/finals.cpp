@@ -48,7 +48,7 @@ FinalsRequest request_of(const WorkloadFinals& finals, const std::vector<Candida
   FinalsRequest request;
   if (!finals.without_kernel_baselines) add_baselines(request, kernels, slot);
   std::size_t bytes = 0;
-  for (const FinalsRequest::Baseline& baseline : request.baselines) bytes += baseline.kernel.cubin.size();
+  for (const auto& [name, kernel] : request.baselines) bytes += kernel.cubin.size();
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
     const Contender& finalist = finals.finalists[i];
     if (finalist.fault) continue;

@@ -290,9 +290,9 @@ void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds
   Measured baseline = final_time({}, kBaseline_us, rounds);
   baseline.name = "cublas";
   finals.times.insert(finals.times.end(), {twin, baseline});
-  for (const FinalsRequest::Baseline& kernel : request.baselines) {
-    Measured time = final_time({}, 0.99 * time_us(kernel.kernel), rounds);
-    time.name = kernel.name;
+  for (const auto& [name, kernel] : request.baselines) {
+    Measured time = final_time({}, 0.99 * time_us(kernel), rounds);
+    time.name = name;
     finals.times.push_back(time);
   }
   for (Measured& time : finals.times) {
