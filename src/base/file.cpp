@@ -39,16 +39,6 @@ namespace {
                   "Check the path and the permissions of the file.");
 }
 
-/// A device may never end, and merely opening it may do something.
-void require_file_or_pipe(const fs::path& path, const Where& where) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) fail_to_read(where);
-  if (S_ISDIR(status.st_mode)) throw UserError("this is a folder, not a file", where, "Name the file in it.");
-  if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return;
-  throw UserError(S_ISSOCK(status.st_mode) ? "this is a socket, not a file" : "this is a device, not a file",
-                  where, "Name a file.");
-}
-
 /// The number of bytes read. Waits for the writers of a pipe; one without writers is at its end.
 std::size_t read_some(int descriptor, std::string& chunk, const Where& where) {
   while (true) {
@@ -212,7 +202,14 @@ std::string read_open_file(const Descriptor& file, const fs::path& name, std::si
 
 std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   const Where where{path.string(), ""};
-  require_file_or_pipe(path, where);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail_to_read(where);
+  if (S_ISDIR(status.st_mode)) throw UserError("this is a folder, not a file", where, "Name the file in it.");
+  // A device may never end, and merely opening it may do something.
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    throw UserError(
+        S_ISSOCK(status.st_mode) ? "this is a socket, not a file" : "this is a device, not a file", where,
+        "Name a file.");
   // Opening a pipe that has no writer must not wait for one.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.number() < 0) fail_to_read(where);

@@ -83,13 +83,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFolderVa
      {"PYTHONPYCACHEPREFIX", ""},
      {"PYTHONUSERBASE", ""}}};
 
-std::string absolute_folders(std::string text, std::string_view separators) {
-  for (const char separator : separators) std::replace(text.begin(), text.end(), separator, '\0');
-  std::vector<std::string> folders = split(text, '\0');
-  std::erase_if(folders, [](const std::string& folder) { return !folder.starts_with('/'); });
-  return join(folders, ":");
-}
-
 /// This process's environment, but programs, libraries and modules are looked for in absolute folders alone:
 /// a worker's working folder is untrusted.
 std::vector<std::string> environment_of_worker() {
@@ -103,8 +96,11 @@ std::vector<std::string> environment_of_worker() {
       variables.emplace_back(text);
       continue;
     }
-    const std::string folders = absolute_folders(std::string(text.substr(name.size() + 1)), found->second);
-    if (!folders.empty()) variables.push_back(std::string(name) + "=" + folders);
+    std::string value(text.substr(name.size() + 1));
+    for (const char separator : found->second) std::replace(value.begin(), value.end(), separator, '\0');
+    std::vector<std::string> folders = split(value, '\0');
+    std::erase_if(folders, [](const std::string& folder) { return !folder.starts_with('/'); });
+    if (!folders.empty()) variables.push_back(std::string(name) + "=" + join(folders, ":"));
   }
   return variables;
 }

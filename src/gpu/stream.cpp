@@ -16,18 +16,6 @@ CUdevice device_of(const Gpu& gpu) {
   return device;
 }
 
-/// One way.
-void enable_access(const Gpu& gpu, const Gpu& peer) {
-  int can = 0;
-  check(driver_api().can_access_peer(&can, device_of(gpu), device_of(peer)), "cuDeviceCanAccessPeer");
-  if (can == 0)
-    throw GpuError(fmt::format("GPU {} cannot access the memory of GPU {}: they have no peer access",
-                               gpu.facts().index, peer.facts().index));
-  const OnGpu current(gpu);
-  const CUresult enabled = driver_api().enable_peer_access(peer.context(), 0);
-  if (enabled != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) check(enabled, "cuCtxEnablePeerAccess");
-}
-
 /// Ends a capture however the recorded function ends: a stream left capturing refuses everything else.
 CUgraph capture(CUstream stream, const std::function<void()>& body) {
   const DriverApi& api = driver_api();
@@ -65,8 +53,16 @@ OnGpu::~OnGpu() {
 }
 
 void enable_peer_access(const Gpu& first, const Gpu& second) {
-  enable_access(first, second);
-  enable_access(second, first);
+  for (const auto& [gpu, peer] : {std::pair(&first, &second), std::pair(&second, &first)}) {
+    int can = 0;
+    check(driver_api().can_access_peer(&can, device_of(*gpu), device_of(*peer)), "cuDeviceCanAccessPeer");
+    if (can == 0)
+      throw GpuError(fmt::format("GPU {} cannot access the memory of GPU {}: they have no peer access",
+                                 gpu->facts().index, peer->facts().index));
+    const OnGpu current(*gpu);
+    const CUresult enabled = driver_api().enable_peer_access(peer->context(), 0);
+    if (enabled != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) check(enabled, "cuCtxEnablePeerAccess");
+  }
 }
 
 Stream::Stream() { check(driver_api().stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"); }

@@ -40,14 +40,6 @@ std::optional<ElementType> type_at_start(std::string_view text) {
   return std::nullopt;
 }
 
-/// sm90_xmma_gemm_f32f32_tf32f32_f32_...: A and B; then what they are multiplied as.
-std::optional<ElementType> type_of_xmma(std::string_view rest) {
-  const auto stored = type_at_start(rest);
-  if (stored != ElementType::f32) return stored;
-  const auto multiplied = behind(rest, "_");
-  return multiplied && multiplied->starts_with("tf32") ? ElementType::tf32 : stored;
-}
-
 /// nvjet_hsh_..., nvjet_sm100_qqtst_...: the inputs, the sums, the output. All of them use tensor cores.
 std::optional<ElementType> type_of_nvjet(std::string_view rest) {
   if (rest.starts_with("sm")) rest = behind(rest, "_").value_or("");
@@ -76,12 +68,6 @@ std::optional<ElementType> type_of_words(std::string_view name) {
   for (const auto& [mark, type] : kMarks)
     if (has(name, mark)) return type;
   return std::nullopt;
-}
-
-/// As kernels' names tell it.
-ElementType asked_for(const BlasGemm& gemm) {
-  if (gemm.a == ElementType::e5m2) return ElementType::e4m3;
-  return gemm.a == ElementType::f32 && gemm.compute == ElementType::tf32 ? ElementType::tf32 : gemm.a;
 }
 
 /// What the trials of a library's ways may take together, by the time of their launches.
@@ -281,13 +267,22 @@ class Bench {
 
 std::optional<ElementType> multiplied_type(std::string_view kernel) {
   if (has(kernel, "splitKreduce") || has(kernel, "scal_kernel")) return std::nullopt;
-  if (const auto rest = behind(kernel, "xmma_gemm_")) return type_of_xmma(*rest);
+  // sm90_xmma_gemm_f32f32_tf32f32_f32_...: A and B; then what they are multiplied as.
+  if (const auto rest = behind(kernel, "xmma_gemm_")) {
+    const auto stored = type_at_start(*rest);
+    const bool is_tf32 = behind(*rest, "_").value_or("").starts_with("tf32");
+    return stored == ElementType::f32 && is_tf32 ? ElementType::tf32 : stored;
+  }
   if (const auto rest = behind(kernel, "nvjet_")) return type_of_nvjet(*rest);
   return type_of_words(kernel);
 }
 
 std::string type_fault(const BlasGemm& gemm, std::span<const std::string> kernels) {
-  const ElementType asked = asked_for(gemm);
+  // As kernels' names tell it.
+  const ElementType asked = gemm.a == ElementType::e5m2 ? ElementType::e4m3
+                            : gemm.a == ElementType::f32 && gemm.compute == ElementType::tf32
+                                ? ElementType::tf32
+                                : gemm.a;
   std::string fault;
   for (const std::string& kernel : kernels) {
     const auto found = multiplied_type(kernel);

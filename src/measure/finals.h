@@ -72,7 +72,6 @@ class HostCopies {
 
  private:
   void copy(DeviceAddress to, DeviceAddress from, std::size_t buffer);
-  void copy_and_launch(const Subject& subject);
   void copy_slices_and_launch(Slices& slices, const Subject& subject);
 
   Gpu& gpu_;
