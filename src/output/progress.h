@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "tune/progress.h"
+#include "tune/sweep.h"
 
 namespace tiletune {
 

@@ -11,7 +11,6 @@
 #include "compile/pool.h"
 #include "compile/source.h"
 #include "store/database.h"
-#include "tune/progress.h"
 #include "tune/sweep.h"
 #include "tune/task_queue.h"
 

@@ -14,7 +14,7 @@
 
 #include "search/strategies.h"
 #include "tune/knowledge.h"
-#include "tune/progress.h"
+#include "tune/sweep.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,30 @@
 #include "compile/pool.h"
 #include "store/database.h"
 #include "tune/evaluator.h"
-#include "tune/progress.h"
 
 namespace tiletune {
+
+/// How far a task of a command has come.
+struct ProgressState {
+  std::string task;  ///< "sgemm_warptile 4096x4096x4096"
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;  ///< 0: not known
+  std::string best;         ///< "52.1 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)"; empty: none yet
+};
+
+/// Why a workload's search ended.
+enum class SearchEnd { all_tried, strategy, gain, evaluations, time };
+
+/// How much of a workload was tried.
+struct SearchedWorkload {
+  std::string problem;  ///< its label
+  std::string gpu;      ///< the model's name
+  std::uint64_t tried = 0;
+  std::uint64_t valid = 0;
+  std::optional<SearchEnd> end;  ///< none: the sweep ended before it did
+
+  bool is_whole() const { return tried == valid; }
+};
 
 struct SweepOptions {
   CompilePoolOptions compile;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -16,27 +15,10 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
+#include "tune/provenance.h"
 #include "tune/target.h"
 
 namespace tiletune {
-
-/// Hashes of the files that inputs and expected outputs lie in. A version of a file is hashed once.
-class ArrayHashes {
- public:
-  /// Hashes what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError
-  /// when one cannot be read, or has changed since it was checked.
-  std::string hash_of(const Workload& workload);
-
- private:
-  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes);
-
-  std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
-};
-
-/// Hash of a function of Python: its name, its file, and the modules that the file may import from its own
-/// folder: files *.py there and below, but for hidden folders and virtual environments. Throws UserError when
-/// these are too many.
-std::string hash_of_python(const PythonReference& reference);
 
 /// A kernel of a task's operation.
 struct TaskKernel {

@@ -1,4 +1,4 @@
-#include "tune/standings.h"
+#include "tune/task_queue.h"
 
 #include <gtest/gtest.h>
 
