@@ -32,7 +32,13 @@ void Dispatcher::attend(TaskQueue& queue, GpuSlot& slot) {
     if (slot.retired || !slot.evaluator->idle()) return;
     const auto finals = finals_.due(queue, slot);
     if (finals && queue.workloads[*finals].finals.compiling > 0) return;
-    begun = finals ? run_finals(queue, slot, *finals) : measure_next(queue, slot);
+    if (!finals) {
+      begun = measure_next(queue, slot);
+    } else if (slot.workload == *finals) {
+      finals_.start(queue, slot);
+    } else {
+      begun = slot.for_finals = prepare_workload(queue, slot, queue.task_of(*finals));
+    }
   }
 }
 
@@ -58,13 +64,6 @@ bool Dispatcher::measure_next(TaskQueue& queue, GpuSlot& slot) {
   } else {
     submit(queue, slot, std::move(candidate));
   }
-  return true;
-}
-
-bool Dispatcher::run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
-  if (slot.workload != workload)
-    return slot.for_finals = prepare_workload(queue, slot, queue.task_of(workload));
-  finals_.start(queue, slot);
   return true;
 }
 
@@ -111,7 +110,7 @@ void Dispatcher::take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation) {
   sweep_.summary.evaluate_s += seconds_since(slot.busy_since);
   slot.busy_since = Clock::now();
   if (!evaluation.note.empty()) sweep_.observer.on_note(evaluation.note);
-  if (evaluation.turn) finals_.take_turn(queue, slot);
+  if (evaluation.turn) ++queue.workloads[*slot.workload].finals.turns;
   if (evaluation.finals) finals_.finish(queue, slot, *evaluation.finals);
   if (evaluation.finals_lost) finals_.lose(queue, slot, *evaluation.finals_lost);
   if (evaluation.finished || evaluation.returned) slot.measuring.reset();
@@ -146,7 +145,12 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
                          candidate.lost_on != slot.evaluator && !candidate.lost_without_fault;
   const Evaluator* const lost_on = candidate.lost_on;
   if (queue.measures()) {
-    const auto why = implausibility_of(slot, candidate);
+    const Trial& row = candidate.trial;
+    std::optional<std::string> why;
+    if (row.outcome == Outcome::ok && row.median_us)
+      why = implausibility(
+          {*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)), sweep_.spec.measure.cache},
+          *candidate.task, *candidate.binary, slot.evaluator->target().model, slot.calibration);
     if (why && !sweep_.stopping && slot.drop_old_calibration())
       return queue.searches.defer(*candidate.task, candidate.index);
     add_roofline(candidate.trial, *candidate.task, slot.calibration);
@@ -167,16 +171,6 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
       OutputFiles::drop(outputs);
   }
   if (disproves) count_disproved(queue, lost_on);
-}
-
-std::optional<std::string> Dispatcher::implausibility_of(const GpuSlot& slot,
-                                                         const Candidate& candidate) const {
-  const Trial& row = candidate.trial;
-  if (row.outcome != Outcome::ok || !row.median_us) return std::nullopt;
-  const ClaimedTime claim{*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
-                          sweep_.spec.measure.cache};
-  return implausibility(claim, *candidate.task, *candidate.binary, slot.evaluator->target().model,
-                        slot.calibration);
 }
 
 /// A GPU that loses its worker with configurations that run on others of its model is broken itself.

@@ -121,7 +121,6 @@ class Recorder {
   void describe(const TaskQueue& queue, const Candidate& candidate, Trial& row);
   void share(TaskQueue& queue, const Candidate& candidate, const Trial& measured);
   void see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row);
-  bool is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const;
   void stamp(Trial& row);
   void count(TaskQueue& queue, const Candidate& candidate, const Trial& row);
   void uncount(Outcome outcome);
@@ -186,9 +185,6 @@ class References {
   void begin_consensus(TaskQueue& queue, std::size_t workload);
   void choose_candidates(TaskQueue& queue, std::size_t workload);
   void take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);
-  void begin_python(TaskQueue& queue, std::size_t workload);
-  void take_python(TaskQueue& queue, std::size_t workload);
-  bool is_made(TaskQueue& queue, std::size_t workload);
   void begin_baseline(TaskQueue& queue, std::size_t workload, Task& task);
   void take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate, const Compiled& compiled);
   void fail(TaskQueue& queue, std::size_t workload, const std::string& why);
@@ -207,9 +203,6 @@ class Finals {
   /// Begins them, on a GPU that holds the workload.
   void start(TaskQueue& queue, GpuSlot& slot);
   /// What comes of it.
-  static void take_turn(TaskQueue& queue, const GpuSlot& slot) {
-    ++queue.workloads[*slot.workload].finals.turns;
-  }
   void finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured);
   void lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss);
   /// The GPU is dropped, or had to stop: what it found against finalists does not count.
@@ -225,7 +218,6 @@ class Finals {
   void open_due(TaskQueue& queue);
   void open(TaskQueue& queue, std::size_t workload);
   bool is_done_before(const TaskQueue& queue, const Selection& selection, std::size_t workload) const;
-  bool held_as_wanted(const TaskQueue& queue, const std::string& policy) const;
   std::string policy_text(const TaskQueue& queue) const;
   void take_compiled(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);
   bool find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFinals& finals,
@@ -257,14 +249,12 @@ class Dispatcher {
 
  private:
   bool measure_next(TaskQueue& queue, GpuSlot& slot);
-  bool run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload);
   bool prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task);
   bool is_known(TaskQueue& queue, Candidate& candidate);
   void submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
   void take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation);
   void settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
   void count_disproved(TaskQueue& queue, const Evaluator* evaluator);
-  std::optional<std::string> implausibility_of(const GpuSlot& slot, const Candidate& candidate) const;
   void retire(TaskQueue& queue, GpuSlot& slot, const std::string& reason);
   void try_again(TaskQueue& queue, Candidate candidate);
 

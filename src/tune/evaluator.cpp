@@ -100,7 +100,13 @@ class MeasuringEvaluator : public Evaluator {
   std::optional<Evaluation> take(const Measured& measured) {
     if (baseline_) return baseline_measured(measured);
     describe(measured);
-    return finish_with_note(measured.condition);
+    Evaluation evaluation = finish();
+    // Other programs on the GPU are reported once; each row they may have disturbed carries a warning.
+    const std::string& neighbours = measured.condition.neighbours;
+    if (!neighbours.empty() && !std::exchange(reported_neighbours_, true))
+      evaluation.note =
+          fmt::format("another program uses {} and disturbs its times: {}", target_.name, neighbours);
+    return evaluation;
   }
 
   std::optional<Evaluation> take(const FinalsTurn& turn) { return Evaluation{.turn = turn.ticket}; }
@@ -109,15 +115,6 @@ class MeasuringEvaluator : public Evaluator {
     finals_.reset();
     dispatched_ = false;
     return Evaluation{.finals = std::move(finals)};
-  }
-
-  /// Other programs on the GPU are reported once; each row they may have disturbed carries a warning.
-  Evaluation finish_with_note(const GpuCondition& condition) {
-    Evaluation evaluation = finish();
-    if (condition.neighbours.empty() || std::exchange(reported_neighbours_, true)) return evaluation;
-    evaluation.note =
-        fmt::format("another program uses {} and disturbs its times: {}", target_.name, condition.neighbours);
-    return evaluation;
   }
 
   void describe(const Measured& measured) {
@@ -133,18 +130,16 @@ class MeasuringEvaluator : public Evaluator {
 
   std::optional<Evaluation> take(const Prepared& prepared) {
     restarts_ = 0;
-    if (!std::exchange(workload_prepared_, true)) return first_prepared(prepared);
+    if (!std::exchange(workload_prepared_, true)) {
+      for (const Measured& baseline : prepared.baselines)
+        baselines_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
+      return measure_next_baseline({.calibration = prepared.calibration, .note = prepared.note});
+    }
     if (!waiting_baselines_.empty()) return measure_next_baseline({});
     if (!candidate_ && !finals_) return std::nullopt;
     if (dispatched_) return finish();  // the GPU works without the candidate that its worker was lost with
     dispatch();
     return std::nullopt;
-  }
-
-  Evaluation first_prepared(const Prepared& prepared) {
-    for (const Measured& baseline : prepared.baselines)
-      baselines_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
-    return measure_next_baseline({.calibration = prepared.calibration, .note = prepared.note});
   }
 
   /// All rows of baselines at once, when the last of them is known.
@@ -180,7 +175,11 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   std::optional<Evaluation> take(const WorkerLost& lost) {
-    if (finals_ && dispatched_) return lost_in_finals(lost);
+    if (finals_ && dispatched_) {  // The next request starts another worker.
+      finals_.reset();
+      dispatched_ = false;
+      return Evaluation{.finals_lost = lost};
+    }
     if (baseline_) return baseline_measured(lost.end);
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(lost);
@@ -213,13 +212,6 @@ class MeasuringEvaluator : public Evaluator {
     }
     client_->prepare_again();
     return std::nullopt;
-  }
-
-  /// The next request starts another worker.
-  Evaluation lost_in_finals(const WorkerLost& lost) {
-    finals_.reset();
-    dispatched_ = false;
-    return {.finals_lost = lost};
   }
 
   std::optional<Evaluation> restart_later(const std::string& reason) {

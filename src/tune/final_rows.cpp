@@ -105,14 +105,6 @@ double noise_floor(std::vector<double> original, std::vector<double> twin, const
   return 100 * std::max(std::abs(interval.low_us), std::abs(interval.high_us));
 }
 
-std::size_t most_rounds(const FinalsSamples& samples) {
-  std::size_t most = samples.twin.size();
-  for (const auto* list : {&samples.finalists, &samples.baselines}) {
-    for (const auto& series : *list) most = std::max(most, series.size());
-  }
-  return most;
-}
-
 /// Finalists in the order of their tickets, so the leader before all others.
 std::vector<const Measured*> sound_times(const FinalsMeasured& measured) {
   std::vector<const Measured*> times;
@@ -122,15 +114,6 @@ std::vector<const Measured*> sound_times(const FinalsMeasured& measured) {
   std::stable_sort(times.begin(), times.end(),
                    [](const auto* a, const auto* b) { return a->ticket < b->ticket; });
   return times;
-}
-
-/// What follows from the run back to back.
-void complete_sustained(Trial& row, const Workload& workload) {
-  row.sustained_energy_mj = energy_mj(row.sustained_power_w, row.sustained_us);
-  constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
-  if (workload.flops == 0 || !row.sustained_energy_mj) return;
-  row.sustained_tflops_per_w =
-      workload.flops / *row.sustained_us * kFlopPerMicrosecondInTeraflops / *row.sustained_power_w;
 }
 
 /// A row before the finals, and what they gave for it.
@@ -153,7 +136,12 @@ Trial with_final_time(const Timed& timed, const MedianInterval& interval, const 
   add_condition(row, condition);
   if (time.accuracy) add_accuracy(row, *time.accuracy);
   add_figures(row, time.figures);
-  if (time.figures.contains("sustained_us")) complete_sustained(row, workload);
+  const bool was_sustained = time.figures.contains("sustained_us");
+  if (was_sustained) row.sustained_energy_mj = energy_mj(row.sustained_power_w, row.sustained_us);
+  constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
+  if (was_sustained && workload.flops != 0 && row.sustained_energy_mj)
+    row.sustained_tflops_per_w =
+        workload.flops / *row.sustained_us * kFlopPerMicrosecondInTeraflops / *row.sustained_power_w;
   if (!time.warning.empty()) add_warning(row, time.warning);
   add_roofline(row, task, slot.calibration);
   return row;
@@ -162,7 +150,10 @@ Trial with_final_time(const Timed& timed, const MedianInterval& interval, const 
 }  // namespace
 
 FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws, std::uint64_t seed) {
-  const std::vector<Draw> drawn = draw_rounds(most_rounds(samples), draws, seed);
+  std::size_t rounds = samples.twin.size();
+  for (const auto* list : {&samples.finalists, &samples.baselines})
+    for (const auto& series : *list) rounds = std::max(rounds, series.size());
+  const std::vector<Draw> drawn = draw_rounds(rounds, draws, seed);
   FinalsStatistics statistics;
   std::vector<std::vector<double>> medians;
   for (const auto& finalist : samples.finalists) {

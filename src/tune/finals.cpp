@@ -33,20 +33,16 @@ std::string problem_of(const TaskQueue& queue, std::size_t workload) {
   return queue.task_of(workload).problem.label();
 }
 
-/// Asks for the workload's kernels that the GPU has measured as baselines.
-void add_baselines(FinalsRequest& request, const std::vector<Candidate>& kernels, const GpuSlot& slot) {
-  for (const Candidate& kernel : kernels) {
-    const std::string& name = kernel.trial.template_name;
-    const auto is_it = [&](const Trial& row) { return row.template_name == name; };
-    if (std::any_of(slot.baselines.begin(), slot.baselines.end(), is_it))
-      request.baselines.push_back({name, measure_request(*kernel.task, kernel.instance, *kernel.binary)});
-  }
-}
-
 FinalsRequest request_of(const WorkloadFinals& finals, const std::vector<Candidate>& kernels,
                          const GpuSlot& slot) {
   FinalsRequest request;
-  if (!finals.without_kernel_baselines) add_baselines(request, kernels, slot);
+  // The GPU has measured some of the workload's kernels as baselines.
+  for (const Candidate& kernel : kernels) {
+    const std::string& name = kernel.trial.template_name;
+    if (!finals.without_kernel_baselines &&
+        std::ranges::find(slot.baselines, name, &Trial::template_name) != slot.baselines.end())
+      request.baselines.push_back({name, measure_request(*kernel.task, kernel.instance, *kernel.binary)});
+  }
   std::size_t bytes = 0;
   for (const auto& [name, kernel] : request.baselines) bytes += kernel.cubin.size();
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
@@ -109,14 +105,8 @@ bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, 
                                 [&](const Contender& one) { return one.final_of == leader.final_of; });
   if (leader.final_of == 0 || !same || queue.workloads[workload].is_measured) return false;
   const auto twin = sweep_.database.find(twin_key(leader.key));
-  if (!twin || !held_as_wanted(queue, twin->measure_policy)) return false;
-  sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);
-  return true;
-}
-
-bool Finals::held_as_wanted(const TaskQueue& queue, const std::string& policy) const {
   // Whatever the order of their fields.
-  auto held = nlohmann::json::parse(policy, nullptr, false);
+  auto held = nlohmann::json::parse(twin ? twin->measure_policy : "", nullptr, false);
   const auto wanted = nlohmann::json::parse(policy_text(queue));
   if (!held.is_object() || !held.contains("finals") || longest_us(held) < longest_us(wanted)) return false;
   const FinalsPolicy& finals = sweep_.spec.measure.finals;
@@ -127,7 +117,9 @@ bool Finals::held_as_wanted(const TaskQueue& queue, const std::string& policy) c
   ignore(kLongest);
   if (finals.sustained_s <= 0) ignore("sustained_s");
   if (!finals.host_copies) ignore("host_copies");
-  return held == wanted;
+  if (held != wanted) return false;
+  sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);
+  return true;
 }
 
 /// How finals of this sweep are held, with the longest time that their rounds may take if it is shorter than

@@ -38,21 +38,8 @@ Json argument_json(const ArgumentValue& argument) {
   return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", to_json(argument.value)}};
 }
 
-Json workspace_json(const SizedWorkspace& array) {
-  return {{"name", array.name},
-          {"type", name(array.type)},
-          {"elements", array.elements},
-          {"bytes", array.bytes()},
-          {"zeroed", array.zeroed}};
-}
-
-/// A copy is a list: GPU, peer, elements before the first in either, elements, and the word of a signal.
-Json copy_json(const PeerCopy& copy) {
-  return {copy.gpu, copy.peer, copy.from, copy.to, copy.elements, copy.word};
-}
-
-template <typename Item>
-Json list_json(const std::vector<Item>& items, Json (*json_of)(const Item&)) {
+template <typename Item, typename JsonOf>
+Json list_json(const std::vector<Item>& items, const JsonOf& json_of) {
   Json list = Json::array();
   for (const Item& item : items) list.push_back(json_of(item));
   return list;
@@ -65,16 +52,13 @@ Json step_json(const GpuStep& step) {
   if (!step.from.empty()) json.update({{"from", step.from}, {"to", step.to}});
   if (step.kind == StepKind::collective) json["elements"] = step.elements;
   if (step.kind != StepKind::copy) return json;
-  json["copies"] = list_json(step.copies, copy_json);
+  // A copy is a list: GPU, peer, elements before the first in either, elements, and the word of a signal.
+  json["copies"] = list_json(step.copies, [](const PeerCopy& copy) -> Json {
+    return {copy.gpu, copy.peer, copy.from, copy.to, copy.elements, copy.word};
+  });
   if (step.beside) json["beside"] = true;
   if (!step.signal.empty()) json["signal"] = step.signal;
   return json;
-}
-
-bool takes_tensor_maps(const KernelLaunch& launch) {
-  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [](const ArgumentValue& argument) {
-    return argument.kind == Argument::Kind::tensor_map;
-  });
 }
 
 Json shape_json(const KernelLaunch& launch) {
@@ -183,13 +167,21 @@ std::string launch_text(const Instance& instance) {
   const KernelLaunch& first = instance.launches.front();
   Json json = is_one ? shape_json(first) : Json{{"launches", list_json(instance.launches, launch_json)}};
   if (!instance.steps.empty()) json["steps"] = list_json(instance.steps, step_json);
+  const auto workspace_json = [](const SizedWorkspace& array) -> Json {
+    return {{"name", array.name},
+            {"type", name(array.type)},
+            {"elements", array.elements},
+            {"bytes", array.bytes()},
+            {"zeroed", array.zeroed}};
+  };
   if (!instance.workspace.empty()) json["workspace"] = list_json(instance.workspace, workspace_json);
   for (const ConstantCopy& constant : instance.constants)
     json["constants"][constant.symbol] = constant.buffer;
-  const bool needs_arguments =
-      !instance.workspace.empty() || !instance.constants.empty() || !instance.steps.empty();
-  if (is_one && (needs_arguments || takes_tensor_maps(first)))
-    json["arguments"] = list_json(first.arguments, argument_json);
+  const bool needs_arguments = !instance.workspace.empty() || !instance.constants.empty() ||
+                               !instance.steps.empty() ||
+                               std::ranges::find(first.arguments, Argument::Kind::tensor_map,
+                                                 &ArgumentValue::kind) != first.arguments.end();
+  if (is_one && needs_arguments) json["arguments"] = list_json(first.arguments, argument_json);
   return json.dump();
 }
 

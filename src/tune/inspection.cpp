@@ -29,27 +29,22 @@ class Inspection {
     for (const Task& task : tasks_) total_ += planned(task) * targets_.size();
   }
 
-  bool step() {
+  void run() {
     const std::size_t most_pending = 4 * static_cast<std::size_t>(pool_.workers());
-    while (pool_.pending() < most_pending && rows_.size() < kMostRows && !observer_.interrupted() &&
-           propose())
+    while (true) {
+      while (pool_.pending() < most_pending && rows_.size() < kMostRows && !observer_.interrupted() &&
+             propose())
+        hand_over();
+      const bool is_idle = pool_.deliver() == 0;
       hand_over();
-    idle_ = pool_.deliver() == 0;
-    hand_over();
-    observer_.progress(done_, total_);
-    return !exhausted_ || pool_.pending() > 0;
-  }
-
-  /// What comes from the cache comes without a worker that could be waited for.
-  void wait() const {
-    if (idle_) wait_for_work(pool_);
-  }
-
-  /// Rows behind one that is not complete.
-  void hand_over_the_rest() {
-    for (const Row& row : rows_) {
-      if (row.open == 0) observer_.row(row.result);
+      observer_.progress(done_, total_);
+      if ((exhausted_ && pool_.pending() == 0) || observer_.interrupted()) break;
+      // What comes from the cache comes without a worker that could be waited for.
+      if (is_idle) wait_for_work(pool_);
     }
+    // Rows may be left behind one that is not complete.
+    for (const Row& row : rows_)
+      if (row.open == 0) observer_.row(row.result);
   }
 
  private:
@@ -173,7 +168,6 @@ class Inspection {
   std::uint64_t proposed_ = 0;          ///< configurations of that task
   std::unique_ptr<Strategy> strategy_;  ///< strategy of the task at hand
   bool exhausted_ = false;
-  bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
@@ -182,9 +176,7 @@ class Inspection {
 
 void inspect_tasks(const TuneSpec& spec, const std::vector<Task>& tasks, const std::vector<Target>& targets,
                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer) {
-  Inspection inspection(spec, tasks, targets, compile, sass, observer);
-  while (inspection.step() && !observer.interrupted()) inspection.wait();
-  inspection.hand_over_the_rest();
+  Inspection(spec, tasks, targets, compile, sass, observer).run();
 }
 
 }  // namespace tiletune

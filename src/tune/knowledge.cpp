@@ -26,9 +26,9 @@ namespace {
 /// How far rows of another GPU, or of other types or options, are beside their problem.
 constexpr double kOtherGpu = 0.2, kOtherVariant = 0.3;
 
-constexpr std::array<const char*, 11> kColumns{"kind",          "outcome",    "source",    "template",
-                                               "operation",     "problem",    "options",   "scalars",
-                                               "element_types", "parameters", "dimensions"};
+constexpr std::array kColumns{"kind",       "outcome",    "source",   "template", "operation",
+                              "problem",    "options",    "scalars",  "gpu",      "element_types",
+                              "parameters", "dimensions", "median_us"};
 
 /// The sizes that a row states; none of one that another tool measured.
 Problem problem_of(const Trial& row) {
@@ -152,9 +152,7 @@ void Knowledge::read(const std::filesystem::path& file, Reading& reading) {
   filter.sources = {Source::measured, Source::imported};
   filter.source_age = SourceAge::newest;
   for (const auto& [name, numbers] : reading.by_name) filter.templates.push_back(name);
-  std::vector<const char*> columns(kColumns.begin(), kColumns.end());
-  columns.insert(columns.end(), {"median_us", "gpu"});
-  database.for_each(filter, columns, [&](std::int64_t /*id*/, const Trial& row) {
+  database.for_each(filter, kColumns, [&](std::int64_t /*id*/, const Trial& row) {
     const auto known = reading.by_name.find(row.template_name);
     if (known == reading.by_name.end() || !row.median_us || !(*row.median_us > 0)) return;
     ++reading.of_templates;

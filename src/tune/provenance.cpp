@@ -53,12 +53,6 @@ bool is_ref_component(const std::string& text) {
          std::all_of(text.begin(), text.end(), is_allowed);
 }
 
-bool is_ref(const std::string& text) {
-  const std::vector<std::string> components = split(text, '/');
-  return components.size() > 1 && components.front() == "refs" &&
-         std::all_of(components.begin(), components.end(), is_ref_component);
-}
-
 std::string packed_ref(const Folder& git, const std::string& ref) {
   const std::string wanted = " " + ref;
   const std::string text = text_of(git, "packed-refs", kLargestPackedRefs);
@@ -76,7 +70,10 @@ std::string commit_of_head(const Folder& git, const fs::path& head_name) {
   const std::string head = text_of(git, head_name);
   if (!head.starts_with(kSymbolic)) return object_name(head);
   const std::string ref = head.substr(kSymbolic.size());
-  if (!is_ref(ref)) return "";
+  const std::vector<std::string> components = split(ref, '/');
+  if (components.size() < 2 || components.front() != "refs" ||
+      !std::all_of(components.begin(), components.end(), is_ref_component))
+    return "";
   const std::string commit = object_name(text_of(git, ref));
   return commit.empty() ? packed_ref(git, ref) : commit;
 }
@@ -98,18 +95,12 @@ std::string commit_of_worktree(const Folder& place) {
   return commit_of_head(git, own / "HEAD");
 }
 
-std::string commit_of_checkout(const Folder& place) {
-  const std::optional<Folder> git = place.folder(".git");
-  return git ? commit_of_head(*git, "HEAD") : commit_of_worktree(place);
-}
-
 constexpr std::size_t kMostModules = 1000;
 constexpr std::uint64_t kMostModuleBytes = std::uint64_t{64} << 20;
 /// Entries of folders that are looked at.
 constexpr std::size_t kMostModuleEntries = 100000;
 
-[[noreturn]] void refuse_modules(const fs::path& folder, const std::string& what,
-                                 const Where& where) {
+[[noreturn]] void refuse_modules(const fs::path& folder, const std::string& what, const Where& where) {
   throw UserError(
       fmt::format("there are more than {} in {}, which are part of the reference", what, folder.string()),
       where, "Put the function's file into a folder of its own, with the modules that it imports.");
@@ -119,8 +110,7 @@ constexpr std::size_t kMostModuleEntries = 100000;
 bool is_left_out(const fs::path& folder) {
   std::error_code error;
   const std::string name = folder.filename().string();
-  return name.starts_with('.') || name == "__pycache__" ||
-         fs::exists(folder / "pyvenv.cfg", error);
+  return name.starts_with('.') || name == "__pycache__" || fs::exists(folder / "pyvenv.cfg", error);
 }
 
 /// Relative to the folder, in order.
@@ -130,8 +120,8 @@ std::vector<fs::path> modules_in(const fs::path& folder, const Where& where) {
   std::error_code error;
   // Links to folders are not followed.
   using Walk = fs::recursive_directory_iterator;
-  for (Walk entry(folder, fs::directory_options::skip_permission_denied, error);
-       !error && entry != Walk(); entry.increment(error)) {
+  for (Walk entry(folder, fs::directory_options::skip_permission_denied, error); !error && entry != Walk();
+       entry.increment(error)) {
     if (++entries > kMostModuleEntries) refuse_modules(folder, counted(kMostModuleEntries, "file"), where);
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
@@ -155,7 +145,9 @@ std::string git_commit(const fs::path& folder) {
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(place / ".git", ignored))) {
       try {
-        return commit_of_checkout(Folder(place));
+        const Folder checkout(place);
+        const std::optional<Folder> git = checkout.folder(".git");
+        return git ? commit_of_head(*git, "HEAD") : commit_of_worktree(checkout);
       } catch (const UserError&) {
         return "";
       }

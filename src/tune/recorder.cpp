@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <system_error>
 #include <utility>
@@ -39,14 +41,11 @@ std::string best_text(const Trial& row) {
   return text + " (" + row.template_name + ")";
 }
 
-/// Whether a row answers its question. Refusals and what a deadline or a lost compiler ended cost little to
-/// try again, and may have been due to a limit, or to memory that another process held. What is implausible
-/// depends on the calibration, which a later one may not confirm.
-bool is_worth_keeping(Outcome outcome) {
-  return outcome != Outcome::dispatched && outcome != Outcome::refused &&
-         outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed &&
-         outcome != Outcome::implausible;
-}
+/// Outcomes of rows that do not answer their question. Refusals and what a deadline or a lost compiler ended
+/// cost little to try again, and may have been due to a limit, or to memory that another process held. What
+/// is implausible depends on the calibration, which a later one may not confirm.
+constexpr std::array kTriedAgain{Outcome::dispatched, Outcome::refused, Outcome::compile_timeout,
+                                 Outcome::compile_crashed, Outcome::implausible};
 
 /// Whether the operation of a measured row has another name or amount of work today.
 bool is_described_otherwise(const Trial& row, const std::string& operation, const Workload& workload) {
@@ -227,25 +226,21 @@ bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
   if (!row || (sweep_.options.remeasure && (is_own || row->sweep_id != this_sweep))) return false;
   const bool is_in_flight = row->outcome == Outcome::dispatched && !(is_own && row->sweep_id == this_sweep);
   // A faster leader may yet come, also of those that are known.
-  const bool may_be_fast =
-      row->outcome == Outcome::screened_out && !is_still_too_slow(queue, candidate, *row);
+  const Contender* leader = queue.standings.leader(*candidate.task);
+  const bool is_still_too_slow = leader != nullptr && row->median_us &&
+                                 *row->median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
+  const bool may_be_fast = row->outcome == Outcome::screened_out && !is_still_too_slow;
   if ((is_in_flight || may_be_fast) && !candidate.deferred) {
     queue.searches.defer(*candidate.task, candidate.index);
     return true;
   }
-  if (may_be_fast || !is_worth_keeping(row->outcome)) return false;
+  if (may_be_fast || std::ranges::count(kTriedAgain, row->outcome) > 0) return false;
   if (is_own) {
     reuse(queue, candidate, *row);
   } else {
     share(queue, candidate, *row);
   }
   return true;
-}
-
-bool Recorder::is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const {
-  const Contender* leader = queue.standings.leader(*candidate.task);
-  if (leader == nullptr || !row.median_us) return false;
-  return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
 
 /// What the operation says of itself is in no key. A row says what it says today.

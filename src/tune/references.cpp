@@ -102,51 +102,41 @@ void References::take_candidate(TaskQueue& queue, std::size_t workload, std::siz
 
 bool References::ready(TaskQueue& queue, std::size_t workload) {
   WorkloadKit& kit = queue.workloads[workload].kit;
+  Task& task = queue.task_of(workload);
+  const Operation& operation = task.spec->operation;
   // The reference first: it is part of a baseline's key.
-  if (kit.compiling > 0 || !is_made(queue, workload)) return false;
+  if (kit.compiling > 0) return false;
+  if (operation.python && !kit.python && !kit.is_made) {
+    try {
+      kit.python.emplace(task, sweep_.spec.measure.seed);
+    } catch (const UserError& error) {
+      fail(queue, workload, fmt::format("{} {}", error.message(), error.remedy()));
+      kit.is_made = true;
+    }
+  }
+  const bool agrees = !operation.python && operation.consensus > 0;
+  if (agrees && !kit.is_made && kit.candidates.empty()) begin_consensus(queue, workload);
+  if (!kit.is_made && (operation.python || agrees || !task.reference.empty())) return false;
   if (!std::exchange(kit.has_baselines, true))
-    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, workload, baseline);
+    for (Task& baseline : task.baselines) begin_baseline(queue, workload, baseline);
   return kit.compiling_baselines == 0;
 }
 
-/// Whether the reference is there; begins to make it where nothing has.
-bool References::is_made(TaskQueue& queue, std::size_t workload) {
-  WorkloadKit& kit = queue.workloads[workload].kit;
-  const Task& task = queue.task_of(workload);
-  const Operation& operation = task.spec->operation;
-  if (operation.python && !kit.python && !kit.is_made) begin_python(queue, workload);
-  if (operation.python) return kit.is_made;
-  if (operation.consensus > 0 && !kit.is_made && kit.candidates.empty()) begin_consensus(queue, workload);
-  return kit.is_made || (operation.consensus == 0 && task.reference.empty());
-}
-
 void References::attend() {
-  for (TaskQueue& queue : sweep_.queues)
-    for (std::size_t workload = 0; workload < queue.workloads.size(); ++workload)
-      if (queue.workloads[workload].kit.python) take_python(queue, workload);
-}
-
-void References::begin_python(TaskQueue& queue, std::size_t workload) {
-  WorkloadKit& kit = queue.workloads[workload].kit;
-  try {
-    kit.python.emplace(queue.task_of(workload), sweep_.spec.measure.seed);
-  } catch (const UserError& error) {
-    fail(queue, workload, fmt::format("{} {}", error.message(), error.remedy()));
-    kit.is_made = true;
+  for (TaskQueue& queue : sweep_.queues) {
+    for (std::size_t workload = 0; workload < queue.workloads.size(); ++workload) {
+      WorkloadKit& kit = queue.workloads[workload].kit;
+      const auto done = kit.python ? kit.python->poll() : std::nullopt;
+      if (!done) continue;
+      kit.python.reset();
+      kit.is_made = true;
+      if (done->reason.empty()) continue;
+      const PythonReference& python = *queue.task_of(workload).spec->operation.python;
+      fail(queue, workload,
+           fmt::format("the reference {} of {} failed: {} {}", python.function,
+                       python.source.filename().string(), done->reason, done->remedy));
+    }
   }
-}
-
-void References::take_python(TaskQueue& queue, std::size_t workload) {
-  WorkloadKit& kit = queue.workloads[workload].kit;
-  const auto done = kit.python->poll();
-  if (!done) return;
-  kit.python.reset();
-  kit.is_made = true;
-  if (done->reason.empty()) return;
-  const PythonReference& python = *queue.task_of(workload).spec->operation.python;
-  fail(queue, workload,
-       fmt::format("the reference {} of {} failed: {} {}", python.function, python.source.filename().string(),
-                   done->reason, done->remedy));
 }
 
 /// Tries the same configurations in every sweep of a space: templates in turn, evenly drawn.

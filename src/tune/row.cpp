@@ -47,38 +47,11 @@ std::string pairs_text(const Pairs& pairs) {
   return text;
 }
 
-std::string dimensions_json(const Problem& problem) {
-  Json dimensions = Json::object();
-  for (const auto& [dimension, size] : problem.dimensions) dimensions[dimension] = size;
-  for (const auto& [leading, elements] : problem.leading) dimensions[leading] = elements;
-  return dimensions.dump();
-}
-
 /// With three digits behind the point: "[0.871,0.129]", "[165.2,164.8]"
 std::string list_text(const std::vector<double>& numbers) {
   Json list = Json::array();
   for (const double number : numbers) list.push_back(std::round(1e3 * number) / 1e3);
   return list.dump();
-}
-
-std::string size_conditions_json(const Instance& instance) {
-  Json list = Json::array();
-  for (const std::optional<std::string>& condition : instance.size_conditions)
-    list.push_back(condition ? Json(*condition) : Json());
-  return list.dump();
-}
-
-/// What a measurement depends on, in the config's words. A ladder screens each template against its own best.
-std::string policy_text(const TuneSpec& spec) {
-  Json policy = to_json(spec.measure);
-  policy.erase("finals");  // they measure rows again
-  if (spec.view == View::ladder && spec.measure.screening > 0) policy["screened_by"] = "template";
-  return policy.dump();
-}
-
-/// Another calibration is another row.
-std::string prediction_policy(const StaticModel& model) {
-  return Json{{"static_model", model.provenance()}, {"fit", Hasher().add(model.identity()).hex()}}.dump();
 }
 
 Cell cell_of(const std::string& text) { return text; }
@@ -129,7 +102,10 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
   const Operation& operation = task.spec->operation;
   trial.operation = operation.name;
   trial.options = pairs_text(operation.own_options);
-  trial.dimensions = dimensions_json(task.problem);
+  Json dimensions = Json::object();
+  for (const auto& [dimension, size] : task.problem.dimensions) dimensions[dimension] = size;
+  for (const auto& [leading, elements] : task.problem.leading) dimensions[leading] = elements;
+  trial.dimensions = dimensions.dump();
   trial.problem = task.problem.label();
   trial.scalars = pairs_text(operation.scalars);
   trial.element_types = types_text(operation);
@@ -140,9 +116,19 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
   trial.driver_version = target.driver_version;
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
-  const bool predicted = target.source == Source::predicted;
-  if (!predicted) trial.cache = name(spec.measure.cache);
-  trial.measure_policy = predicted ? prediction_policy(target.static_model) : policy_text(spec);
+  Json policy;
+  if (target.source == Source::predicted) {
+    // Another calibration is another row.
+    policy["static_model"] = target.static_model.provenance();
+    policy["fit"] = Hasher().add(target.static_model.identity()).hex();
+  } else {
+    trial.cache = name(spec.measure.cache);
+    policy = to_json(spec.measure);
+    policy.erase("finals");  // they measure rows again
+    // A ladder screens each template against its own best.
+    if (spec.view == View::ladder && spec.measure.screening > 0) policy["screened_by"] = "template";
+  }
+  trial.measure_policy = policy.dump();
   trial.host = host_name();
   trial.recorded_at = utc_now();
   return trial;
@@ -169,7 +155,10 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   trial.kernel_expression = kernels_text(instance);
   trial.compile_options = Json(request.options).dump();
   trial.launch = launch_text(instance);
-  trial.size_conditions = size_conditions_json(instance);
+  Json conditions = Json::array();
+  for (const std::optional<std::string>& condition : instance.size_conditions)
+    conditions.push_back(condition ? Json(*condition) : Json());
+  trial.size_conditions = conditions.dump();
   if (!instance.launches.empty()) trial.dynamic_shared_bytes = instance.launches.front().dynamic_shared_bytes;
   trial.source_key = request.key();
   trial.source_hash = Hasher().add(task.source->text).hex();

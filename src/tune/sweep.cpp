@@ -243,14 +243,6 @@ std::map<Task*, std::vector<std::uint32_t>> recorded_positions(const std::vector
   return kept;
 }
 
-/// How long trying all configurations would take, with so many compile workers and GPUs (0: times are
-/// predicted).
-double exhaustive_seconds(std::uint64_t count, std::size_t workers, std::size_t gpus) {
-  const double compiling = kCompileCpuSeconds / static_cast<double>(std::max<std::size_t>(1, workers));
-  const double measuring = gpus == 0 ? 0 : kMeasureSeconds / static_cast<double>(gpus);
-  return static_cast<double>(count) * std::max(compiling, measuring);
-}
-
 }  // namespace
 
 SweepContext::SweepContext(const TuneSpec& given_spec, std::vector<GpuSet>& gpu_sets,
@@ -281,7 +273,9 @@ std::string choose_strategy(TuneSpec& spec, const std::vector<Task>& tasks, std:
   Budget& budget = spec.budget;
   std::uint64_t count = 0;
   for (const Task& task : tasks) count += task.space.size();
-  const double seconds = exhaustive_seconds(count, workers, gpus);
+  const double compiling = kCompileCpuSeconds / static_cast<double>(std::max<std::size_t>(1, workers));
+  const double measuring = gpus == 0 ? 0 : kMeasureSeconds / static_cast<double>(gpus);
+  const double seconds = static_cast<double>(count) * std::max(compiling, measuring);
   const bool fits_time = seconds <= (budget.seconds > 0 ? budget.seconds : kShortSeconds);
   const bool fits_count = budget.evaluations == 0 || count <= budget.evaluations;
   if (budget.until_percent == 0 && fits_count &&

@@ -4,24 +4,6 @@
 
 namespace tiletune {
 
-namespace {
-
-/// FP32 lanes per multiprocessor by compute capability (CUDA C++ Programming Guide, arithmetic instructions).
-int fp32_lanes(int major, int minor) {
-  if (major == 8 && minor == 0) return 64;
-  return major < 8 ? 64 : 128;
-}
-
-/// GpuModel::tensor_flops_per_clock by compute capability (whitepapers of V100, T4, A100, GA102, H100 and
-/// B200). Some GPUs of consumers have half of it.
-int tensor_flops(int major, int minor) {
-  if (major == 8 && minor == 0) return 2048;
-  if (major == 9) return 4096;
-  return major == 10 ? 8192 : 1024;
-}
-
-}  // namespace
-
 Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models) {
   const DeviceFacts& device = opened.device;
   Target target;
@@ -29,8 +11,13 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
   if (const GpuModel* known = model_called(models, device.name)) {
     model = *known;
   } else {
-    model.fp32_lanes_per_multiprocessor = fp32_lanes(device.compute_major, device.compute_minor);
-    model.tensor_flops_per_clock = tensor_flops(device.compute_major, device.compute_minor);
+    const int major = device.compute_major;
+    const bool is_a100 = major == 8 && device.compute_minor == 0;
+    // CUDA C++ Programming Guide, arithmetic instructions.
+    model.fp32_lanes_per_multiprocessor = major < 8 || is_a100 ? 64 : 128;
+    // They follow whitepapers of V100, T4, A100, GA102, H100 and B200. Some GPUs of consumers have half of
+    // it.
+    model.tensor_flops_per_clock = is_a100 ? 2048 : major == 9 ? 4096 : major == 10 ? 8192 : 1024;
   }
   model.name = device.name;
   static_cast<DeviceProperties&>(model) = device;

@@ -24,46 +24,17 @@ namespace tiletune {
 
 namespace {
 
-/// Whether all that somebody owns lies in a folder: then kernels find no headers in it.
-bool holds_home(const std::filesystem::path& folder) {
-  const char* home = std::getenv("HOME");
-  std::error_code error;
-  const auto path = std::filesystem::canonical(home != nullptr && *home == '/' ? home : "/", error);
-  return !error && is_within(path, folder);
-}
-
 /// `source` and what it may include.
 std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const TemplateSpec& kernel,
                                                 const std::filesystem::path& folder,
                                                 const std::filesystem::path& source) {
-  return std::make_shared<const KernelSource>(
-      read_kernel_source(source, folder, kernel.include_folders,
-                         holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
-}
-
-/// Where the files of compiled kernels lie; each configuration reads its own.
-std::shared_ptr<const KernelSource> compiled_source(const TuneSpec& spec, const TemplateSpec& kernel) {
-  if (is_ptx(kernel.source)) nvjitlink_version();
-  KernelSource source;
-  source.name = kernel.source.string();
-  source.roots = {{".", std::make_shared<const Folder>(kernel.folder, Links::refuse)}};
-  source.may_leave = spec.allow_outside_paths;
-  return std::make_shared<const KernelSource>(std::move(source));
-}
-
-/// What a task's buffers and arithmetic are, without policy, baselines and kernels.
-PrepareRequest workload_request(const Task& task) {
-  PrepareRequest request;
-  request.reference_library = task.spec->operation.reference_library;
-  request.workload = task.instantiator.workload();
-  request.dimensions = task.problem.dimensions;
-  request.dimensions.insert(request.dimensions.end(), task.problem.leading.begin(),
-                            task.problem.leading.end());
-  request.scalars = task.spec->operation.scalars;
-  request.options = task.spec->operation.options;
-  request.accumulator = task.spec->operation.accumulator;
-  request.accumulation_bits = task.spec->operation.accumulation_bits;
-  return request;
+  const char* home = std::getenv("HOME");
+  std::error_code error;
+  const auto path = std::filesystem::canonical(home != nullptr && *home == '/' ? home : "/", error);
+  // Where all that somebody owns lies in the config's folder, kernels find no headers in that.
+  const bool holds_home = !error && is_within(path, spec.folder);
+  return std::make_shared<const KernelSource>(read_kernel_source(
+      source, folder, kernel.include_folders, holds_home ? folder : spec.folder, spec.allow_outside_paths));
 }
 
 /// Equal for tasks that can share buffers, reference and baselines. Equal kernels in different folders may
@@ -94,7 +65,7 @@ std::string workload_text(const Task& task) {
 }
 
 Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop,
-                 const Shard& shard = {}) {
+                 const Shard& shard) {
   try {
     if (stop()) throw Stopped();
     return {kernel, problem, stop, shard};
@@ -105,11 +76,12 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 }
 
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
-  Task task{&kernel, problem, make_space(spec, kernel, problem, stop, spec.shard),
-            Instantiator(kernel, problem)};
+  const auto make = [&](const TemplateSpec& of, const Shard& shard) {
+    return Task{&of, problem, make_space(spec, of, problem, stop, shard), Instantiator(of, problem)};
+  };
+  Task task = make(kernel, spec.shard);
   for (const TemplateSpec& reference : kernel.reference) {
-    Task one{&reference, problem, make_space(spec, reference, problem, stop),
-             Instantiator(reference, problem)};
+    Task one = make(reference, {});
     if (one.space.size() == 0)
       throw UserError(fmt::format("the reference, a configuration of {}, is not valid at {}", reference.name,
                                   problem.label()),
@@ -118,7 +90,7 @@ Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& 
   }
   if (spec.baseline == Baseline::none) return task;
   for (const TemplateSpec& baseline : kernel.baselines) {
-    Task one{&baseline, problem, make_space(spec, baseline, problem, stop), Instantiator(baseline, problem)};
+    Task one = make(baseline, {});
     // Without a valid configuration it does not apply to the problem.
     if (one.space.size() > 0) task.baselines.push_back(std::move(one));
   }
@@ -190,7 +162,15 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
                     "tiletune compiles CUDA C++. Without the kernel, 'tiletune space' counts the "
                     "configurations, and 'tiletune sweep --replay' searches among recorded ones.");
   }
-  if (is_compiled(kernel.source)) return compiled_source(spec, kernel);
+  if (is_compiled(kernel.source)) {
+    if (is_ptx(kernel.source)) nvjitlink_version();
+    // Each configuration reads its own file in the folder.
+    KernelSource source;
+    source.name = kernel.source.string();
+    source.roots = {{".", std::make_shared<const Folder>(kernel.folder, Links::refuse)}};
+    source.may_leave = spec.allow_outside_paths;
+    return std::make_shared<const KernelSource>(std::move(source));
+  }
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()
                         ? "names no kernel file, so nothing can be compiled"
@@ -433,13 +413,23 @@ void add_once(const std::optional<LibraryOperation>& operation, std::vector<Libr
 }  // namespace
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
-  PrepareRequest request = workload_request(task);
+  const Operation& operation = task.spec->operation;
+  PrepareRequest request;
+  request.reference_library = operation.reference_library;
+  request.workload = task.instantiator.workload();
+  request.dimensions = task.problem.dimensions;
+  request.dimensions.insert(request.dimensions.end(), task.problem.leading.begin(),
+                            task.problem.leading.end());
+  request.scalars = operation.scalars;
+  request.options = operation.options;
+  request.accumulator = operation.accumulator;
+  request.accumulation_bits = operation.accumulation_bits;
   request.policy = spec.measure;
-  if (task.spec->operation.is_unverified) request.policy.verify = false;
+  if (operation.is_unverified) request.policy.verify = false;
   // Launches on several GPUs are timed one by one.
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
-  request.baselines = task.spec->operation.baseline_library;
+  request.baselines = operation.baseline_library;
   for (const TemplateSpec& one : spec.templates) {
     add_once(one.operation.reference_library, request.sweep_references);
     if (spec.baseline != Baseline::none) add_once(one.operation.baseline_library, request.sweep_baselines);
@@ -459,12 +449,10 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   }
   request.candidates = kernels.candidates;
   request.agreeing = kernels.agreeing;
-  if (task.spec->operation.python) {
-    for (const auto& [name, file] : python_outputs(task)) {
-      for (auto& buffer : request.workload.buffers)
-        if (buffer.name == name) buffer.expected = file;
-    }
-  }
+  if (!operation.python) return request;
+  for (const auto& [name, file] : python_outputs(task))
+    for (auto& buffer : request.workload.buffers)
+      if (buffer.name == name) buffer.expected = file;
   return request;
 }
 
