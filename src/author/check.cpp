@@ -65,12 +65,6 @@ std::vector<std::uint64_t> spread(const Task& task, std::uint64_t most) {
   return indices;
 }
 
-/// Why a configuration cannot be launched; empty when it can.
-std::string launch_fault(const Task& task, std::uint64_t index, const Target& target, Instance& instance) {
-  const std::string fault = instantiate(task, index, target.model, instance);
-  return fault.empty() ? admit_launch(target.model, instance).reason : fault;
-}
-
 class Checker {
  public:
   Checker(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
@@ -179,7 +173,7 @@ class Checker {
     const std::vector<std::uint64_t> indices = spread(task, kMostEvaluated);
     for (const std::uint64_t index : indices) {
       Instance instance;
-      const std::string fault = launch_fault(task, index, target_, instance);
+      const std::string fault = launch_fault(task, index, target_.model, instance);
       if (!fault.empty() && refused++ == 0) first = fault;
     }
     if (refused == 0) return;
@@ -369,7 +363,8 @@ std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, 
   for (const std::uint64_t index : indices) {
     if (builds.size() == most) break;
     CheckedBuild build{&task, {}, {}, nullptr};
-    if (!seen.insert(index).second || !launch_fault(task, index, target, build.instance).empty()) continue;
+    if (!seen.insert(index).second || !launch_fault(task, index, target.model, build.instance).empty())
+      continue;
     build.request = make_compile_request(spec.compile, *task.source, build.instance, target.architecture);
     builds.push_back(std::move(build));
   }

@@ -53,7 +53,14 @@ class IndexReader {
         note_uses(i, operand(i + 2));
       }
     }
-    note_neighbours();
+    for (const auto& [array, texts] : subscripts_) {
+      for (const std::string& text : texts) {
+        if (!texts.contains(text + " + 1") && !texts.contains("1 + " + text)) continue;
+        const auto bound = bounds_.find(text);
+        facts_.neighbours.emplace(array, bound == bounds_.end() ? "" : std::string(bound->second));
+        break;
+      }
+    }
     return std::move(facts_);
   }
 
@@ -125,7 +132,12 @@ class IndexReader {
         here.form = IndexForm::other;
       else if (!factor->empty())
         here = {IndexForm::scaled, *factor};
-      for (const auto& [array, flow] : flows_of(i)) {
+      // What a variable or an element of it holds.
+      const auto held = held_.find(code_.text(i));
+      const Flows own = is_pointer(i)         ? Flows{{std::string(code_.text(i)), {}}}
+                        : held == held_.end() ? Flows{}
+                                              : held->second;
+      for (const auto& [array, flow] : own) {
         const Flow whole = behind(flow, here);
         const auto [known, is_new] = flows.try_emplace(array, whole);
         if (!is_new) known->second = {IndexForm::other, ""};
@@ -133,13 +145,6 @@ class IndexReader {
       i = next - 1;
     }
     return flows;
-  }
-
-  /// What a variable or an element of it holds.
-  Flows flows_of(std::size_t name) const {
-    if (is_pointer(name)) return {{std::string(code_.text(name)), {}}};
-    const auto held = held_.find(code_.text(name));
-    return held == held_.end() ? Flows{} : held->second;
   }
 
   void note_assignment(std::size_t name, std::size_t value) {
@@ -177,17 +182,6 @@ class IndexReader {
       const Flow both = either({known->form, known->factor}, flow);
       known->form = both.form;
       known->factor = both.factor;
-    }
-  }
-
-  void note_neighbours() {
-    for (const auto& [array, texts] : subscripts_) {
-      for (const std::string& text : texts) {
-        if (!texts.contains(text + " + 1") && !texts.contains("1 + " + text)) continue;
-        const auto bound = bounds_.find(text);
-        facts_.neighbours.emplace(array, bound == bounds_.end() ? "" : std::string(bound->second));
-        break;
-      }
     }
   }
 

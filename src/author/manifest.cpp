@@ -83,14 +83,6 @@ Role role_of(const std::string& name) {
   return has({"tile"}) ? Role::tile : Role::other;
 }
 
-/// block_size_x, blockDimX, TILE_Y
-std::size_t axis_of(const std::string& name, Role role) {
-  const std::string plain = squashed(name);
-  const char last = plain.empty() ? ' ' : plain.back();
-  const bool set_off = name.size() > 1 && (name[name.size() - 2] == '_' || role != Role::other);
-  return set_off && last >= 'x' && last <= 'z' ? static_cast<std::size_t>(last - 'x') : kNoAxis;
-}
-
 std::string in_quotes(const std::string& text) { return json_text(nlohmann::ordered_json(text)); }
 
 std::string listed(Names texts) {
@@ -235,8 +227,14 @@ class Drafter {
 
   std::size_t axis_in_kernel(const std::string& name, Role role) const {
     const auto count = std::ranges::count(kernel_.covered, name);
-    if (count != 1) return count == 0 ? axis_of(name, role) : kNoAxis;
-    return static_cast<std::size_t>(std::ranges::find(kernel_.covered, name) - kernel_.covered.begin());
+    if (count == 1)
+      return static_cast<std::size_t>(std::ranges::find(kernel_.covered, name) - kernel_.covered.begin());
+    // block_size_x, blockDimX, TILE_Y
+    const std::string plain = squashed(name);
+    const char last = plain.empty() ? ' ' : plain.back();
+    const bool set_off = name.size() > 1 && (name[name.size() - 2] == '_' || role != Role::other);
+    const bool has_axis = count == 0 && set_off && last >= 'x' && last <= 'z';
+    return has_axis ? static_cast<std::size_t>(last - 'x') : kNoAxis;
   }
 
   Constant tunable(const MacroText& macro) const {

@@ -123,11 +123,6 @@ std::vector<ParameterType> parameter_types(std::string_view symbol) {
 
 namespace {
 
-/// A template parameter that is a type and has no default.
-bool is_open_type(const TemplateParameter& parameter) {
-  return parameter.is_type() && parameter.default_text.empty();
-}
-
 /// The kernel with first arguments, `type` for open types.
 std::string expression_of(const KernelText& kernel, const std::string& type) {
   std::vector<std::string> arguments;
@@ -190,13 +185,6 @@ bool define_undefined(const std::string& log, const SourceFacts& facts, const Ma
   return defines.size() > before;
 }
 
-Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
-  Compiled compiled;
-  pool.submit(request, [&](const Compiled& done) { compiled = done; });
-  while (pool.deliver() == 0) wait_for_work(pool);
-  return compiled;
-}
-
 /// What kernels and other device code name, directly or through what they name.
 std::set<std::string_view> names_in_use(const TokenizedSource& source,
                                         const std::vector<Declaration>& declarations) {
@@ -253,7 +241,9 @@ std::string read_instance(CompilePool& pool, KernelSource source, const std::str
     request.source.text = with_probe(request.source.text);
     for (std::string& expression : request.kernel_expressions)
       expression = fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", expression);
-    const Compiled compiled = compile_once(pool, request);
+    Compiled compiled;
+    pool.submit(request, [&](const Compiled& done) { compiled = done; });
+    while (pool.deliver() == 0) wait_for_work(pool);
     const std::string& log = compiled.reason;
     if (compiled.outcome == Outcome::ok) {
       signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
@@ -375,8 +365,9 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
   for (const KernelSource::Root& root : source.roots) one.folders.push_back(root.folder);
   CompilePool pool(one);
   std::vector<std::string> types{""};
-  if (std::ranges::any_of(kernel.template_parameters, is_open_type))
-    types = {"float", "int", "unsigned char", "__half", "double"};
+  for (const TemplateParameter& one : kernel.template_parameters)
+    if (one.is_type() && one.default_text.empty())
+      types = {"float", "int", "unsigned char", "__half", "double"};
   const bool tests_macros = std::ranges::any_of(
       facts.macros, [](const MacroText& macro) { return !macro.value && macro.compared_to.empty(); });
   std::string first_reason;

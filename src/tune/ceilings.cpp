@@ -156,10 +156,6 @@ std::optional<Calibration> known_calibration(const Database& database, const Tar
   return *record;
 }
 
-void keep_calibration(Database& database, const Target& target, const Calibration& calibration) {
-  database.record_calibration({calibration, target.name, target.uuid, target.driver_version, utc_now()});
-}
-
 std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings) {
   if (!ceilings) return std::nullopt;

@@ -41,7 +41,6 @@ void add_roofline(Trial& trial, const Task& task, const std::optional<Calibratio
 
 /// What the database knows of a GPU with its driver; none that was taken in another state of the cache.
 std::optional<Calibration> known_calibration(const Database& database, const Target& target);
-void keep_calibration(Database& database, const Target& target, const Calibration& calibration);
 
 /// A time that a kernel is said to take.
 struct ClaimedTime {

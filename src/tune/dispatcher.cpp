@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "tune/ceilings.h"
 #include "tune/engine.h"
+#include "tune/provenance.h"
 
 namespace tiletune {
 
@@ -124,7 +125,9 @@ void Dispatcher::take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation) {
   if (!evaluation.retired.empty()) retire(queue, slot, evaluation.retired);
   if (evaluation.calibration) {
     slot.calibration = evaluation.calibration;
-    keep_calibration(sweep_.database, slot.evaluator->target(), *slot.calibration);
+    const Target& target = slot.evaluator->target();
+    sweep_.database.record_calibration(
+        {*slot.calibration, target.name, target.uuid, target.driver_version, utc_now()});
     for (const std::string& note : notes_of_slow_gpus(queue.slots)) sweep_.observer.on_note(note);
   }
   for (Trial& baseline : evaluation.baselines) {

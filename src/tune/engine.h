@@ -180,11 +180,9 @@ class References {
  private:
   void compile_kernels(TaskQueue& queue, Task& task);
   void compile_candidate(TaskQueue& queue, std::size_t workload, Candidate candidate);
-  void take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);
   void take_template(TaskQueue& queue, std::size_t workload, const Compiled& compiled);
   void begin_consensus(TaskQueue& queue, std::size_t workload);
   void choose_candidates(TaskQueue& queue, std::size_t workload);
-  void take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);
   void begin_baseline(TaskQueue& queue, std::size_t workload, Task& task);
   void take_baseline(TaskQueue& queue, std::size_t workload, Candidate candidate, const Compiled& compiled);
   void fail(TaskQueue& queue, std::size_t workload, const std::string& why);

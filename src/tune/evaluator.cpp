@@ -258,11 +258,6 @@ class PredictingEvaluator : public InstantEvaluator {
  public:
   using InstantEvaluator::InstantEvaluator;
 
-  bool measures() const override { return false; }
-  void run_finals(FinalsRequest /*request*/) override {
-    throw std::logic_error("a model gives the same answer every time");
-  }
-
   void submit(Candidate candidate) override {
     const Workload& workload = candidate.task->instantiator.workload();
     const Prediction prediction = predict(target().model, target().static_model, workload, candidate.instance,

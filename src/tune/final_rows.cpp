@@ -19,16 +19,6 @@ constexpr double kNear = 1.01;
 /// How often each round is in one draw.
 using Draw = std::vector<std::uint16_t>;
 
-std::vector<Draw> draw_rounds(std::size_t rounds, int draws, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<Draw> all(static_cast<std::size_t>(draws), Draw(rounds));
-  for (Draw& draw : all) {
-    // The remainder favours small numbers by less than 10^-15, and is the same with every standard library.
-    for (std::size_t i = 0; i < rounds; ++i) ++draw[random() % rounds];
-  }
-  return all;
-}
-
 /// One kernel's samples, in the order of their size.
 class Series {
  public:
@@ -153,7 +143,11 @@ FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws, std:
   std::size_t rounds = samples.twin.size();
   for (const auto* list : {&samples.finalists, &samples.baselines})
     for (const auto& series : *list) rounds = std::max(rounds, series.size());
-  const std::vector<Draw> drawn = draw_rounds(rounds, draws, seed);
+  std::mt19937_64 random(seed);
+  std::vector<Draw> drawn(static_cast<std::size_t>(draws), Draw(rounds));
+  // The remainder favours small numbers by less than 10^-15, and is the same with every standard library.
+  for (Draw& draw : drawn)
+    for (std::size_t i = 0; i < rounds; ++i) ++draw[random() % rounds];
   FinalsStatistics statistics;
   std::vector<std::vector<double>> medians;
   for (const auto& finalist : samples.finalists) {

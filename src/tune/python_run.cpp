@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// A Python that has NumPy.
 struct Python {
   std::string executable;
@@ -34,18 +36,8 @@ struct Python {
 /// The script that tells where a Python lies, and runs functions.
 fs::path python_runner() { return home_folder() / "python" / "run_reference.py"; }
 
-/// The runner prints it last, behind whatever Python and NumPy say of themselves.
-nlohmann::ordered_json last_object(const std::string& printed) {
-  const std::vector<std::string> lines = split(printed, '\n');
-  for (const std::string& line : std::views::reverse(lines)) {
-    auto json = nlohmann::ordered_json::parse(line, nullptr, false);
-    if (json.is_object()) return json;
-  }
-  return {};
-}
-
-/// It runs as whoever calls tiletune, from whose folders alone it takes modules: those of the working folder
-/// are untrusted (WorkerProcess).
+/// The one that TILETUNE_PYTHON names, else python3. It runs as whoever calls tiletune, from whose folders
+/// alone it takes modules: those of the working folder are untrusted (WorkerProcess).
 Python look_for_python() {
   constexpr auto kPatience = std::chrono::seconds(30);
   const char* const named = std::getenv("TILETUNE_PYTHON");
@@ -54,7 +46,10 @@ Python look_for_python() {
                                            python_runner().string(), "--facts"});
     process.receive(kPatience);
     const std::string printed = process.take_printed();
-    const nlohmann::ordered_json facts = last_object(printed);
+    Json facts;
+    // The runner prints an object last, behind whatever Python and NumPy say of themselves.
+    for (const std::string& line : split(printed, '\n'))
+      if (Json json = Json::parse(line, nullptr, false); json.is_object()) facts = std::move(json);
     if (!facts.is_object()) return {"", {}, printed.empty() ? "it did not answer" : printed_text(printed)};
     if (const auto error = facts.value("error", ""); !error.empty()) return {"", {}, printable(error)};
     return {facts.at("executable").get<std::string>(), facts.at("places").get<std::vector<std::string>>()};
@@ -64,17 +59,6 @@ Python look_for_python() {
     return {"", {}, "it is not Python"};
   }
 }
-
-/// The one that TILETUNE_PYTHON names, else python3. It is looked for once in a process. Throws UserError,
-/// with `where` for the place, when there is none, or it has no NumPy.
-const Python& find_python(const Where& where) {
-  static const Python found = look_for_python();
-  if (found.why_not.empty()) return found;
-  throw UserError("the reference needs Python with NumPy: " + found.why_not, where,
-                  "Install python3 and NumPy (python3-numpy), or name another Python in TILETUNE_PYTHON.");
-}
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kPythonAnswer = "answer";
 constexpr std::size_t kLargestAnswer = std::size_t{64} << 10;
@@ -151,12 +135,6 @@ std::uint64_t memory_of(const Workload& workload) {
   return kMemory + kOfAThread * std::thread::hardware_concurrency() + kCopies * bytes;
 }
 
-/// The name of the type of a file of bits that NumPy has no type for; else empty.
-std::string bits_of(const Workload::SizedBuffer& buffer) {
-  const bool has_own_type = numpy_type_of(buffer.type) == buffer.type;
-  return buffer.file && !has_own_type ? std::string(name(buffer.type)) : "";
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task) {
@@ -178,7 +156,10 @@ void remove_python_outputs(const Task& task) {
 PythonRun::PythonRun(const Task& task, std::uint64_t seed)
     : reference_(*task.spec->operation.python), folder_(folder_of_run(task)) {
   check_confinement(reference_);
-  const Python& python = find_python(reference_.where);
+  static const Python python = look_for_python();
+  if (!python.why_not.empty())
+    throw UserError("the reference needs Python with NumPy: " + python.why_not, reference_.where,
+                    "Install python3 and NumPy (python3-numpy), or name another Python in TILETUNE_PYTHON.");
   const Workload& workload = task.instantiator.workload();
   remove_python_outputs(task);
   std::error_code ignored;
@@ -198,7 +179,10 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed)
     } else {
       work_.inputs.push_back({path, buffer, seed_of_buffer(seed, place)});
     }
-    inputs[buffer.name] = {{"path", path}, {"shape", shape_of(buffer)}, {"bits", bits_of(buffer)}};
+    // The type of a file of bits that NumPy has no type for.
+    const bool has_bits = buffer.file && numpy_type_of(buffer.type) != buffer.type;
+    inputs[buffer.name] = {
+        {"path", path}, {"shape", shape_of(buffer)}, {"bits", has_bits ? name(buffer.type) : ""}};
   }
   const std::string answer = (folder_ / kPythonAnswer).string();
   work_.outputs.push_back({answer, 1});
@@ -278,7 +262,9 @@ PythonAnswer PythonRun::end() {
   const std::string how = process_->reap().how;
   Json said;
   try {
-    said = parse_json(written_answer(), kPythonAnswer);
+    std::string text = read_file(folder_ / kPythonAnswer, kLargestAnswer);
+    std::erase(text, '\0');  // The file is full of zeros behind it.
+    said = parse_json(text, kPythonAnswer);
   } catch (const UserError&) {
     // None, or one that the function wrote itself.
   }
@@ -296,13 +282,6 @@ PythonAnswer PythonRun::end() {
     return printable(said[name].get<std::string>().substr(0, kLongestText));
   };
   return {text("reason"), text("remedy")};
-}
-
-/// The file is full of zeros behind it. Throws UserError.
-std::string PythonRun::written_answer() const {
-  std::string text = read_file(folder_ / kPythonAnswer, kLargestAnswer);
-  std::erase(text, '\0');
-  return text;
 }
 
 }  // namespace tiletune

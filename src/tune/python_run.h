@@ -107,7 +107,6 @@ class PythonRun {
  private:
   std::optional<PythonAnswer> take_messages();
   PythonAnswer end();
-  std::string written_answer() const;
 
   const PythonReference& reference_;
   std::filesystem::path folder_;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "base/confinement.h"
 #include "base/descriptor.h"
@@ -92,20 +93,19 @@ std::vector<char*> passed_environment() {
   return passed;
 }
 
-Descriptor place_without_links(const std::string& path) {
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS;
-  Descriptor place(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-  if (place.is_open()) return place;
-  throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
-}
-
 void confine_python(const PythonWork& work) {
   Places read;
   for (const char* place : kSystemPlaces) read.add(place);
   for (const std::string& place : work.readable) read.add(place);
-  for (const std::string& place : work.readable_without_links) read.add(place_without_links(place));
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  for (const std::string& path : work.readable_without_links) {
+    Descriptor place(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    if (!place.is_open())
+      throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
+    read.add(std::move(place));
+  }
   Places written;
   written.add("/dev/null");
   for (const PythonWork::Output& output : work.outputs) written.add(output.path);
@@ -116,15 +116,6 @@ void set_limit(__rlimit_resource resource, std::uint64_t most) {
   const rlimit limit{most, most};
   if (::setrlimit(resource, &limit) != 0)
     throw std::runtime_error(fmt::format("setrlimit: {}", std::strerror(errno)));
-}
-
-void limit_python(const PythonWork& work) {
-  constexpr std::uint64_t kSmallestLimit = std::uint64_t{1} << 20;
-  std::uint64_t largest = kSmallestLimit;
-  for (const PythonWork::Output& output : work.outputs) largest = std::max(largest, output.bytes);
-  set_limit(RLIMIT_FSIZE, largest);
-  set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_AS, work.memory_bytes);
 }
 
 /// Makes the .npy file of an input's values, without padding. Throws UserError when it cannot be written.
@@ -195,8 +186,13 @@ int run_python_worker() {
   for (std::string& word : work.command) words.push_back(word.data());
   words.push_back(nullptr);
   const std::vector<char*> environment = passed_environment();
-  // Last of all: this process may be too large for it.
-  limit_python(work);
+  constexpr std::uint64_t kSmallestLimit = std::uint64_t{1} << 20;
+  std::uint64_t largest = kSmallestLimit;
+  for (const PythonWork::Output& output : work.outputs) largest = std::max(largest, output.bytes);
+  // Last of all: this process may be too large for its limits.
+  set_limit(RLIMIT_FSIZE, largest);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_AS, work.memory_bytes);
   ::execve(words.front(), words.data(), environment.data());
   throw std::runtime_error(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
 }

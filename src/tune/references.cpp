@@ -67,8 +67,13 @@ void References::compile_kernels(TaskQueue& queue, Task& task) {
     const std::size_t place = kit.kernels.operation.size();
     kit.kernels.operation.emplace_back();
     sweep_.pool.submit(kernel_request(sweep_.spec, task, kernel, queue.target().architecture),
-                       [this, &queue, workload = task.workload, place](const Compiled& compiled) {
-                         take_kernel(queue, workload, place, compiled);
+                       [this, &queue, &kit, workload = task.workload, place](const Compiled& compiled) {
+                         --kit.compiling;
+                         for (Task& sharing : queue.searches[workload].tasks())
+                           if (compiled.binary) sharing.kernels[place].hash = kernel_hash(*compiled.binary);
+                         kit.kernels.operation[place] = compiled.binary;
+                         const auto fault = kernel_fault(queue.task_of(workload).kernels[place], compiled);
+                         if (fault) fail(queue, workload, *fault);
                        });
   }
   if (task.reference.empty()) return;
@@ -83,21 +88,15 @@ void References::compile_candidate(TaskQueue& queue, std::size_t workload, Candi
   ++kit.waits_for;
   const std::size_t place = kit.candidates.size();
   sweep_.pool.submit(sweep_.request(queue, *candidate.task, candidate.instance),
-                     [this, &queue, workload, place](const Compiled& compiled) {
-                       take_candidate(queue, workload, place, compiled);
+                     [this, &queue, &kit, workload, place](const Compiled& compiled) {
+                       kit.candidates.at(place).binary = compiled.binary;
+                       if (--kit.waits_for > 0) return;
+                       if (queue.task_of(workload).reference.empty())
+                         choose_candidates(queue, workload);
+                       else
+                         take_template(queue, workload, compiled);
                      });
   kit.candidates.push_back(std::move(candidate));
-}
-
-void References::take_candidate(TaskQueue& queue, std::size_t workload, std::size_t place,
-                                const Compiled& compiled) {
-  WorkloadKit& kit = queue.workloads[workload].kit;
-  kit.candidates.at(place).binary = compiled.binary;
-  if (--kit.waits_for > 0) return;
-  if (queue.task_of(workload).reference.empty())
-    choose_candidates(queue, workload);
-  else
-    take_template(queue, workload, compiled);
 }
 
 bool References::ready(TaskQueue& queue, std::size_t workload) {
@@ -175,17 +174,6 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload) {
            "the reference is what {} configurations agree on, and only {} of those that were tried can "
            "be launched",
            agreeing, kernels.size()));
-}
-
-void References::take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place,
-                             const Compiled& compiled) {
-  WorkloadKit& kit = queue.workloads[workload].kit;
-  --kit.compiling;
-  for (Task& task : queue.searches[workload].tasks())
-    if (compiled.binary) task.kernels[place].hash = kernel_hash(*compiled.binary);
-  kit.kernels.operation[place] = compiled.binary;
-  const auto fault = kernel_fault(queue.task_of(workload).kernels[place], compiled);
-  if (fault) fail(queue, workload, *fault);
 }
 
 void References::take_template(TaskQueue& queue, std::size_t workload, const Compiled& compiled) {

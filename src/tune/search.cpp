@@ -227,20 +227,16 @@ std::optional<Proposal> Searches::propose(std::size_t most) {
   return std::nullopt;
 }
 
-std::vector<Choice> Searches::compiled_for(const Search& search) const {
-  std::vector<Choice> compiled;
-  for (const Lesson& lesson : earlier_lessons(search))
-    if (const auto choice = search::choice_of(lesson, search.tasks()[lesson.space].space))
-      compiled.push_back(*choice);
-  std::sort(compiled.begin(), compiled.end());
-  compiled.erase(std::unique(compiled.begin(), compiled.end()), compiled.end());
-  return compiled;
-}
-
 std::vector<Proposal> Searches::propose_compiled() {
   Search* const search = current();
   if (search == nullptr) return {};
-  return search->propose_compiled([&] { return compiled_for(*search); });
+  return search->propose_compiled([&] {
+    std::set<Choice> compiled;
+    for (const Lesson& lesson : earlier_lessons(*search))
+      if (const auto choice = search::choice_of(lesson, search->tasks()[lesson.space].space))
+        compiled.insert(*choice);
+    return std::vector(compiled.begin(), compiled.end());
+  });
 }
 
 void Searches::defer(const Task& task, std::uint64_t index) {

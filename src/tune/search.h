@@ -150,7 +150,6 @@ class Searches {
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search, std::size_t most) const;
-  std::vector<Choice> compiled_for(const Search& search) const;
 
   Budget budget_;
   std::uint64_t seed_;

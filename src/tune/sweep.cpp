@@ -93,14 +93,11 @@ class Sweep {
     for (TaskQueue& queue : sweep_.queues) {
       for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);
     }
-    commit_now_and_then();
+    if (writes_ && sweep_.summary.finished >= committed_ + sweep_.options.rows_per_commit) {
+      writes_->commit();
+      committed_ = sweep_.summary.finished;
+    }
     report();
-  }
-
-  void commit_now_and_then() {
-    if (!writes_ || sweep_.summary.finished < committed_ + sweep_.options.rows_per_commit) return;
-    writes_->commit();
-    committed_ = sweep_.summary.finished;
   }
 
   void finish() {

@@ -66,17 +66,13 @@ bool TaskQueue::is_under_way(std::size_t workload) {
     return slot.holds(workload) && (slot.measuring == workload || slot.evaluator->idle());
   });
   if (is_prepared && slots.size() > 1) return true;
-  return has_turn(workload) && (is_prepared || why_unmeasurable(workload) || needs_no_gpu(workload));
-}
-
-/// Whether many results came without a GPU, because rows are reused or kernels do not compile, and nothing is
-/// ready to be measured.
-bool TaskQueue::needs_no_gpu(std::size_t workload) const {
+  // Many results may come without a GPU, because rows are reused or kernels do not compile.
   constexpr std::uint64_t kManyResults = 64;
-  return searches[workload].known() >= kManyResults &&
-         std::none_of(slots.begin(), slots.end(),
-                      [&](const GpuSlot& slot) { return slot.holds(workload); }) &&
-         std::none_of(ready.begin(), ready.end(), is_of(workload));
+  const bool needs_no_gpu =
+      searches[workload].known() >= kManyResults &&
+      std::none_of(slots.begin(), slots.end(), [&](const GpuSlot& slot) { return slot.holds(workload); }) &&
+      std::none_of(ready.begin(), ready.end(), is_of(workload));
+  return has_turn(workload) && (is_prepared || why_unmeasurable(workload) || needs_no_gpu);
 }
 
 void TaskQueue::end_searches(double now_s) {
@@ -221,26 +217,22 @@ const Contender* Standings::leader(const Task& task) const {
   return found == leaders_.end() ? nullptr : &found->second;
 }
 
-/// How many of the fastest the policy lets take part, those that do not rank included.
-std::size_t Standings::entitled(const std::vector<Contender>& contenders) const {
-  const auto fastest =
-      std::find_if(contenders.begin(), contenders.end(), [](const Contender& one) { return one.ranks; });
-  if (fastest == contenders.end()) return contenders.size();
-  const double limit_us = fastest->first_us * (1 + policy_.within_percent / 100);
-  const auto beyond = std::find_if(contenders.begin(), contenders.end(),
-                                   [&](const Contender& one) { return one.first_us > limit_us; });
-  return std::max(static_cast<std::size_t>(beyond - contenders.begin()),
-                  static_cast<std::size_t>(policy_.configurations));
-}
-
 Selection Standings::selection(std::size_t workload) const {
   Selection selection;
   const auto known = contenders_.find(workload);
   if (known == contenders_.end()) return selection;
   const std::vector<Contender>& contenders = known->second;
-  const std::size_t entitled_to = std::min(entitled(contenders), contenders.size());
-  selection.cut = entitled_to > kMostContenders;
-  for (std::size_t i = 0; i < std::min(entitled_to, kMostContenders); ++i)
+  const auto fastest = std::ranges::find(contenders, true, &Contender::ranks);
+  if (fastest == contenders.end()) return selection;
+  const double limit_us = fastest->first_us * (1 + policy_.within_percent / 100);
+  const auto beyond =
+      std::ranges::find_if(contenders, [&](const Contender& one) { return one.first_us > limit_us; });
+  // How many of the fastest the policy lets take part, those that do not rank included.
+  const std::size_t entitled =
+      std::min(contenders.size(), std::max(static_cast<std::size_t>(beyond - contenders.begin()),
+                                           static_cast<std::size_t>(policy_.configurations)));
+  selection.cut = entitled > kMostContenders;
+  for (std::size_t i = 0; i < std::min(entitled, kMostContenders); ++i)
     if (contenders[i].ranks) selection.contenders.push_back(contenders[i]);
   return selection;
 }

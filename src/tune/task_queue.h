@@ -80,7 +80,6 @@ class Standings {
 
   LeaderKey leader_key(const Task& task) const { return {task.workload, by_template_ ? &task : nullptr}; }
   void lead(Contender candidate);
-  std::size_t entitled(const std::vector<Contender>& contenders) const;
 
   FinalsPolicy policy_;
   bool by_template_;
@@ -231,7 +230,6 @@ class TaskQueue {
  private:
   bool has_turn(std::size_t workload);
   bool is_under_way(std::size_t workload);
-  bool needs_no_gpu(std::size_t workload) const;
   void drop_ready(std::size_t workload, std::size_t kept);
 };
 
