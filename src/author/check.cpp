@@ -46,7 +46,7 @@ void plan_pairs(const TuneSpec& spec, std::deque<TuneSpec>& pairs, const Stop& s
       pair.templates = {kernel};
       pair.problems = {problem};
       try {
-        take(plan_tasks(pair, arrays, stop));
+        take(plan_tasks(pair, stop, {}, &arrays));
       } catch (const UserError& error) {
         pairs.pop_back();
         refuse(kernel, problem, error);
@@ -235,8 +235,15 @@ class Checker {
     const std::string label = task.spec->label();
     const bool is_reference = build.kernel != nullptr && build.kernel->is_reference();
     ++(is_reference ? report_.references_run : report_.compiled);
-    const auto fault = build.kernel != nullptr ? operation_fault(task, *build.kernel, compiled)
-                                               : configuration_fault(build, compiled);
+    std::optional<UserError> fault;
+    if (build.kernel != nullptr) fault = operation_fault(task, *build.kernel, compiled);
+    if (build.kernel == nullptr && compiled.outcome == Outcome::compile_failed)
+      fault = kernel_name_fault(task, compiled.dependencies);
+    if (build.kernel == nullptr && compiled.outcome != Outcome::ok && !fault)
+      fault = UserError(fmt::format("the kernel does not compile with {}: {}", parameters_of(build.instance),
+                                    compiled.reason),
+                        Where{task.spec->source.string(), ""},
+                        "Correct the source, or the parameters that it does not allow.");
     // Configurations that fail alike are reported once.
     if (fault && reported_.emplace(label, build.kernel != nullptr, fault->remedy()).second)
       add(true, task, *fault);
@@ -248,16 +255,6 @@ class Checker {
       admission.refused.push_back(std::move(*refusal));
     }
     if (noted_.insert(task.spec->name).second) add_all(source_notes(task, compiled.dependencies));
-  }
-
-  static std::optional<UserError> configuration_fault(const CheckedBuild& build, const Compiled& compiled) {
-    if (compiled.outcome == Outcome::ok) return std::nullopt;
-    if (compiled.outcome == Outcome::compile_failed)
-      if (auto fault = kernel_name_fault(*build.task, compiled.dependencies)) return fault;
-    return UserError(fmt::format("the kernel does not compile with {}: {}", parameters_of(build.instance),
-                                 compiled.reason),
-                     Where{build.task->spec->source.string(), ""},
-                     "Correct the source, or the parameters that it does not allow.");
   }
 
   /// Why what was compiled cannot be launched; none: it can.

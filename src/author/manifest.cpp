@@ -342,7 +342,14 @@ class Drafter {
       if (!adds || rows == nullptr || rows == &starts) return;
     }
     const Size* const rows = find_size(neighbours->second);
-    if (!total_) add_total(rows == nullptr ? sizes_.front() : *rows);
+    if (!total_) {  // The dimension counts the elements of all rows.
+      constexpr std::int64_t kPerRow = 8;
+      const std::set<std::string> taken = names();
+      std::string name = "total";
+      while (taken.contains(name)) name += "_";
+      total_ = Size{name, kPerRow * (rows == nullptr ? sizes_.front() : *rows).value()};
+      findings_.push_back({"dimension", name, "elements of all rows", kernel_.line});
+    }
     starts.elements = fmt::format("{} + 1", rows == nullptr ? starts.elements : rows->name);
     starts.values = fmt::format("offsets({})", total_->name);
     starts.question = fmt::format("the values, which are starts of rows in {}: {} is where the last one ends",
@@ -351,16 +358,6 @@ class Drafter {
       DraftBuffer& delimited = *find_buffer(use.indexed);
       delimited.elements = delimited.elements_of(total_->name);
     }
-  }
-
-  /// The dimension that counts the elements of all rows.
-  void add_total(const Size& rows) {
-    constexpr std::int64_t kPerRow = 8;
-    const std::set<std::string> taken = names();
-    std::string name = "total";
-    while (taken.contains(name)) name += "_";
-    total_ = Size{name, kPerRow * rows.value()};
-    findings_.push_back({"dimension", name, "elements of all rows", kernel_.line});
   }
 
   /// How many indices do not lead out of what they point into; none where the source does not show it.

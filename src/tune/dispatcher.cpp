@@ -132,7 +132,7 @@ void Dispatcher::take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation) {
   }
   for (Trial& baseline : evaluation.baselines) {
     add_roofline(baseline, queue.task_of(*slot.workload), slot.calibration);
-    recorder_.record_baseline(baseline);
+    recorder_.record_rows({baseline});
     slot.baselines.push_back(std::move(baseline));
   }
   if (evaluation.finished) settle(queue, slot, std::move(*evaluation.finished));

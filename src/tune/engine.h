@@ -99,9 +99,8 @@ class Recorder {
   void refuse(TaskQueue& queue, Candidate candidate, const std::string& reason);
   /// Journals that a candidate is about to run.
   void dispatch(Candidate& candidate);
-  void record_baseline(Trial baseline);
-  /// Rows with their times in the finals.
-  void record_finals(std::vector<Trial> rows);
+  /// Rows of baselines, or those with their times in the finals.
+  void record_rows(std::vector<Trial> rows);
   /// The finals have found a fault in the configuration of a row, which therefore ranks no more.
   void disqualify(const std::string& key, Outcome outcome, const std::string& reason);
   /// A configuration that was screened out has to be measured after all.

@@ -208,7 +208,7 @@ void Finals::finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measu
   std::vector<Trial> rows = final_rows(sweep_.database, finals, measured, slot, queue.task_of(workload));
   for (Trial& row : rows)
     if (row.kind == "twin") row.measure_policy = policy_text(queue);
-  if (!rows.empty()) recorder_.record_finals(std::move(rows));
+  if (!rows.empty()) recorder_.record_rows(std::move(rows));
   ++sweep_.summary.finals;
   close(queue, workload);
 }

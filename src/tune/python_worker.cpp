@@ -29,38 +29,17 @@ namespace tiletune {
 
 namespace {
 
-template <typename T>
-void append_number(std::string& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
+/// Integers are the low bytes of wider ones.
 void append_number(std::string& bytes, double value, ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return append_number(bytes, half_bits(value));
-    case ElementType::f64:
-      return append_number(bytes, value);
-    case ElementType::i8:
-      return append_number(bytes, static_cast<std::int8_t>(value));
-    case ElementType::u8:
-      return append_number(bytes, static_cast<std::uint8_t>(value));
-    case ElementType::boolean:
-      return append_number(bytes, static_cast<std::uint8_t>(value != 0));
-    case ElementType::i16:
-      return append_number(bytes, static_cast<std::int16_t>(value));
-    case ElementType::u16:
-      return append_number(bytes, static_cast<std::uint16_t>(value));
-    case ElementType::i32:
-      return append_number(bytes, static_cast<std::int32_t>(value));
-    case ElementType::u32:
-      return append_number(bytes, static_cast<std::uint32_t>(value));
-    case ElementType::i64:
-      return append_number(bytes, static_cast<std::int64_t>(value));
-    case ElementType::u64:
-      return append_number(bytes, static_cast<std::uint64_t>(value));
-    default:
-      return append_number(bytes, static_cast<float>(value));
-  }
+  const auto append = [&](auto number, std::size_t count) {
+    bytes.append(reinterpret_cast<const char*>(&number), count);
+  };
+  if (type == ElementType::f64) return append(value, sizeof value);
+  if (type == ElementType::f16) return append(half_bits(value), size_bytes(type));
+  if (is_floating(type)) return append(static_cast<float>(value), sizeof(float));
+  if (type == ElementType::boolean) return append(value != 0, sizeof(bool));
+  if (type == ElementType::u64) return append(static_cast<std::uint64_t>(value), sizeof(std::uint64_t));
+  append(static_cast<std::int64_t>(value), size_bytes(type));
 }
 
 /// What the loader, the C library and libraries that count processors read. Of /proc nothing.

@@ -162,13 +162,7 @@ void Recorder::stamp(Trial& row) {
   row.recorded_at = utc_now();
 }
 
-void Recorder::record_baseline(Trial baseline) {
-  stamp(baseline);
-  sweep_.database.record(baseline);
-  sweep_.summary.discarded_samples += baseline.discarded_samples.value_or(0);
-}
-
-void Recorder::record_finals(std::vector<Trial> rows) {
+void Recorder::record_rows(std::vector<Trial> rows) {
   for (Trial& row : rows) {
     stamp(row);
     sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);

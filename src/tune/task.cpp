@@ -323,14 +323,10 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
 
 }  // namespace
 
-std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits) {
-  ArrayHashes arrays;
-  return plan_tasks(spec, arrays, stop, limits);
-}
-
-std::vector<Task> plan_tasks(const TuneSpec& spec, ArrayHashes& arrays, const Stop& stop,
-                             const PlanLimits& limits) {
-  return plan_tasks(spec, read_all_sources(spec, stop), stop, limits, arrays);
+std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits,
+                             ArrayHashes* arrays) {
+  ArrayHashes own;
+  return plan_tasks(spec, read_all_sources(spec, stop), stop, limits, arrays != nullptr ? *arrays : own);
 }
 
 std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop) {

@@ -71,12 +71,10 @@ struct PlanLimits {
 
 /// All tasks in the order they run: problem by problem, and within a problem those that share buffers
 /// together. Throws UserError for bad expressions and missing sources, and beyond the limits; PlanningStopped
-/// when `stop` says so before it is done; NothingToDo when every space is empty.
+/// when `stop` says so before it is done; NothingToDo when every space is empty. Files that `arrays` knows
+/// are not hashed again.
 std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop = never_stop,
-                             const PlanLimits& limits = {});
-/// Plans the same tasks; files that `arrays` knows are not hashed again.
-std::vector<Task> plan_tasks(const TuneSpec& spec, ArrayHashes& arrays, const Stop& stop = never_stop,
-                             const PlanLimits& limits = {});
+                             const PlanLimits& limits = {}, ArrayHashes* arrays = nullptr);
 /// Plans the tasks of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
 std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
 
