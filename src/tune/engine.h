@@ -118,7 +118,6 @@ class Recorder {
   void keep(std::vector<Trial> rows);
   void reuse(TaskQueue& queue, const Candidate& candidate, const Trial& known);
   void describe(const TaskQueue& queue, const Candidate& candidate, Trial& row);
-  void share(TaskQueue& queue, const Candidate& candidate, const Trial& measured);
   void see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row);
   void stamp(Trial& row);
   void count(TaskQueue& queue, const Candidate& candidate, const Trial& row);

@@ -139,11 +139,9 @@ class Inspection {
     result.occupancies = admission.occupancies;
     result.warnings = admission.warnings;
     if (!admission.admitted) return refused(std::move(result), admission.reason);
-    return sass_ ? with_code(job, *compiled.binary, std::move(result)) : result;
-  }
-
-  InspectedOnGpu with_code(const Job& job, const Binary& binary, InspectedOnGpu result) const {
+    if (!sass_) return result;
     const Target& target = targets_[job.gpu];
+    const Binary& binary = *compiled.binary;
     try {
       const KernelCode code = read_kernel_code(binary, narrowest(result.occupancies));
       result.code = MachineCode{mix_of_loop(code), mix_of_kernel(code),

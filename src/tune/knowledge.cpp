@@ -49,21 +49,17 @@ Problem problem_of(const Trial& row) {
   for (const auto& [name, numbers] : by_name) names.push_back(name);
   const std::string kernels = join(names, ", ");
   const std::vector<std::string> recorded = database.templates();
-  const Where where{database.file().string(), ""};
-  const std::string remedy = "Name a database of the same templates, or leave out --learn-from.";
-  if (recorded.empty()) throw UserError("nothing can be learned: it holds no rows", where, remedy);
-  if (of_templates == 0)
-    throw UserError(
-        fmt::format("nothing can be learned: it holds no configuration of {} that ran, but rows of {}",
-                    kernels, first_of(recorded)),
-        where, remedy);
-  if (of_operations == 0)
-    throw UserError(fmt::format("nothing can be learned: its rows of {} are of another operation", kernels),
-                    where, remedy);
-  throw UserError(
-      fmt::format("nothing can be learned: its {} of {} have other parameters or values than today",
-                  counted(of_operations, "row"), kernels),
-      where, remedy);
+  std::string why = "it holds no rows";
+  if (!recorded.empty() && of_templates == 0)
+    why =
+        fmt::format("it holds no configuration of {} that ran, but rows of {}", kernels, first_of(recorded));
+  else if (!recorded.empty() && of_operations == 0)
+    why = fmt::format("its rows of {} are of another operation", kernels);
+  else if (!recorded.empty())
+    why = fmt::format("its {} of {} have other parameters or values than today",
+                      counted(of_operations, "row"), kernels);
+  throw UserError("nothing can be learned: " + why, Where{database.file().string(), ""},
+                  "Name a database of the same templates, or leave out --learn-from.");
 }
 
 }  // namespace

@@ -165,17 +165,14 @@ std::string ArrayHashes::hash_of(const Workload& workload) {
       if (!*file) continue;
       has_files = true;
       const auto count = static_cast<std::uint64_t>(buffer.values());
-      hasher.add(buffer.name).add(of_file(**file, (*file)->offset + count * size_bytes((*file)->type)));
+      // What lies behind the numbers is not read.
+      const std::uint64_t bytes = (*file)->offset + count * size_bytes((*file)->type);
+      const auto [entry, is_new] = by_file_.try_emplace({(*file)->path, (*file)->version, bytes});
+      if (is_new) entry->second = hash_of_file(open_array(**file), (*file)->path, bytes);
+      hasher.add(buffer.name).add(entry->second);
     }
   }
   return has_files ? hasher.hex() : "";
-}
-
-/// What lies behind the numbers is not read.
-const std::string& ArrayHashes::of_file(const ArrayFile& file, std::uint64_t bytes) {
-  const auto [entry, is_new] = by_file_.try_emplace({file.path, file.version, bytes});
-  if (is_new) entry->second = hash_of_file(open_array(file), file.path, bytes);
-  return entry->second;
 }
 
 std::string hash_of_python(const PythonReference& reference) {

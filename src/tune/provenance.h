@@ -26,8 +26,6 @@ class ArrayHashes {
   std::string hash_of(const Workload& workload);
 
  private:
-  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes);
-
   std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
 };
 

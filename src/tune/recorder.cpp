@@ -231,9 +231,14 @@ bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
   if (may_be_fast || std::ranges::count(kTriedAgain, row->outcome) > 0) return false;
   if (is_own) {
     reuse(queue, candidate, *row);
-  } else {
-    share(queue, candidate, *row);
+    return true;
   }
+  Trial sharing = make_sharing_trial(candidate.trial, *row);
+  if (sharing.source == Source::measured) describe(queue, candidate, sharing);
+  sweep_.database.record(sharing);
+  see_baseline(queue, candidate, sharing);
+  ++sweep_.summary.shared;
+  count(queue, candidate, sharing);
   return true;
 }
 
@@ -264,15 +269,6 @@ void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& 
   if (row.sweep_id != sweep_.summary.sweep_id) ++sweep_.summary.reused;
   count(queue, candidate, row);
   if (row.shares.empty()) queue.standings.add(*candidate.task, candidate.index, row, nullptr);
-}
-
-void Recorder::share(TaskQueue& queue, const Candidate& candidate, const Trial& measured) {
-  Trial row = make_sharing_trial(candidate.trial, measured);
-  if (row.source == Source::measured) describe(queue, candidate, row);
-  sweep_.database.record(row);
-  see_baseline(queue, candidate, row);
-  ++sweep_.summary.shared;
-  count(queue, candidate, row);
 }
 
 void Recorder::see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row) {

@@ -227,18 +227,6 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   return sources;
 }
 
-std::vector<TaskKernel> operation_kernels(const Task& task, const Sources& sources) {
-  std::vector<TaskKernel> kernels;
-  const Operation& operation = task.spec->operation;
-  const auto add = [&](const OperationKernel& kernel, const KernelLaunch& launch) {
-    kernels.push_back({&kernel, &launch, sources.operation.at(kernel.source)});
-  };
-  if (operation.reference) add(*operation.reference, *task.instantiator.reference());
-  for (std::size_t i = 0; i < operation.input_kernels.size(); ++i)
-    add(operation.input_kernels[i], task.instantiator.input_launches()[i]);
-  return kernels;
-}
-
 using MakeStage = std::function<Task(const TemplateSpec&, const Problem&)>;
 
 /// Stages of one problem, grouped by what they can share, workloads in order of first appearance.
@@ -250,8 +238,15 @@ std::vector<std::vector<Task>> tasks_of(const Problem& problem, const TuneSpec& 
     if (!kernel.runs(problem)) continue;
     Task task = make(kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
-      task.source = found->second.kernel;
-      task.kernels = operation_kernels(task, found->second);
+      const Sources& own = found->second;
+      task.source = own.kernel;
+      const auto add = [&](const OperationKernel& one, const KernelLaunch& launch) {
+        task.kernels.push_back({&one, &launch, own.operation.at(one.source)});
+      };
+      const Operation& operation = kernel.operation;
+      if (operation.reference) add(*operation.reference, *task.instantiator.reference());
+      for (std::size_t i = 0; i < operation.input_kernels.size(); ++i)
+        add(operation.input_kernels[i], task.instantiator.input_launches()[i]);
       for (Task& reference : task.reference) reference.source = sources.at(reference.spec).kernel;
       for (Task& baseline : task.baselines) baseline.source = sources.at(baseline.spec).kernel;
     }
