@@ -286,24 +286,17 @@ class MacroReader {
         tests && before.has(directive[1].text) && before[before.end() - 1].line < directive[0].line;
   }
 
-  /// What `#define A B` stands for.
-  std::string_view meant_by(std::string_view name) const {
-    for (int depth = 0; depth < 8; ++depth) {
-      const auto definition = defined_.find(name);
-      if (definition == defined_.end() || definition->second->size() != 3 ||
-          !definition->second->back().is_name())
-        break;
-      name = definition->second->back().text;
-    }
-    return name;
-  }
-
   void read_tested(const TokenRange& directive, std::size_t at) {
     if (!directive.is_name(at) || directive.is(at, "unroll defined") || directive.is(at + 1, "(") ||
         directive.is(at - 1, "defined") || directive.is(at - 2, "defined"))
       return;
-    const std::string_view name = meant_by(directive.text(at));
-    const auto definition = defined_.find(name);
+    std::string_view name = directive.text(at);
+    auto definition = defined_.find(name);
+    // Follows `#define A B`.
+    for (int depth = 0; depth < 8 && definition != defined_.end() && definition->second->size() == 3 &&
+                        definition->second->back().is_name();
+         ++depth)
+      definition = defined_.find(name = definition->second->back().text);
     if (definition != defined_.end() && !number_of(definition_of(*definition->second))) return;
     if (name.starts_with("_") || name.starts_with("CUDA")) return;
     MacroText& found = macro({SourceToken::Kind::name, name, directive[at].line});
@@ -351,17 +344,6 @@ void read_instantiation(const TokenRange& tokens, SourceFacts& facts) {
   }
 }
 
-/// __constant__ float NAME[16]; and extern __shared__ float NAME[];
-void read_device_variable(const TokenRange& tokens, SourceFacts& facts) {
-  const std::size_t end = tokens.find("[ ; =", tokens.begin() + 1);
-  const TokenRange head = tokens.part(tokens.begin(), end);
-  for (std::size_t i = head.begin(); i < end; ++i)
-    if (head.fits(i, {"extern", "__shared__"}))
-      for (KernelText& kernel : facts.kernels) kernel.dynamic_shared_line = head[i].line;
-  if (end < tokens.end() && head.has("__constant__") && head.is_name(end - 1))
-    facts.constants.push_back({std::string(head.text(end - 1)), head[end - 1].line});
-}
-
 /// const int NAME = 16; false: it is something else.
 bool read_constant(const TokenRange& tokens, SourceFacts& facts) {
   const std::size_t equals = tokens.find("=", tokens.begin());
@@ -384,7 +366,14 @@ void read_declaration(const SourceTokens& code, const Declaration& declaration, 
   } else if (tokens.is(tokens.begin(), "template") && !tokens.is(tokens.begin() + 1, "<")) {
     read_instantiation(tokens, facts);
   } else if (!read_constant(tokens, facts)) {
-    read_device_variable(tokens, facts);
+    // __constant__ float NAME[16]; and extern __shared__ float NAME[];
+    const std::size_t end = tokens.find("[ ; =", tokens.begin() + 1);
+    const TokenRange head = tokens.part(tokens.begin(), end);
+    for (std::size_t i = head.begin(); i < end; ++i)
+      if (head.fits(i, {"extern", "__shared__"}))
+        for (KernelText& kernel : facts.kernels) kernel.dynamic_shared_line = head[i].line;
+    if (end < tokens.end() && head.has("__constant__") && head.is_name(end - 1))
+      facts.constants.push_back({std::string(head.text(end - 1)), head[end - 1].line});
   }
 }
 

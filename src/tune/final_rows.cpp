@@ -95,17 +95,6 @@ double noise_floor(std::vector<double> original, std::vector<double> twin, const
   return 100 * std::max(std::abs(interval.low_us), std::abs(interval.high_us));
 }
 
-/// Finalists in the order of their tickets, so the leader before all others.
-std::vector<const Measured*> sound_times(const FinalsMeasured& measured) {
-  std::vector<const Measured*> times;
-  for (const Measured& time : measured.times) {
-    if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
-  }
-  std::stable_sort(times.begin(), times.end(),
-                   [](const auto* a, const auto* b) { return a->ticket < b->ticket; });
-  return times;
-}
-
 /// A row before the finals, and what they gave for it.
 struct Timed {
   Trial row;
@@ -168,7 +157,12 @@ std::vector<Trial> final_rows(const Database& database, const WorkloadFinals& fi
   std::vector<Timed> baselines, finalists;
   Timed twin;
   FinalsSamples samples;
-  for (const Measured* time : sound_times(measured)) {
+  std::vector<const Measured*> times;
+  for (const Measured& time : measured.times)
+    if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
+  // Finalists come in the order of their tickets, so the leader before all others.
+  std::ranges::stable_sort(times, {}, &Measured::ticket);
+  for (const Measured* time : times) {
     if (const Contender* finalist = finals.finalist(time->ticket)) {
       auto row = database.find(finalist->key);
       if (!row || row->outcome != Outcome::ok) continue;

@@ -120,7 +120,18 @@ class Sweep {
   }
 
   bool done() {
-    stop_early();
+    // Ctrl-C and the time budget: nothing new is started, and only the evaluators are waited for. What is
+    // being compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel
+    // cache.
+    SweepSummary& summary = sweep_.summary;
+    if (sweep_.options.interrupted() && !std::exchange(summary.interrupted, true))
+      sweep_.observer.on_note("finishing what is being measured; interrupt again to stop at once");
+    if (!sweep_.stopping) {
+      summary.out_of_budget = sweep_.is_out_of_time();
+      sweep_.stopping = summary.interrupted || summary.out_of_budget;
+      for (TaskQueue& queue : sweep_.queues)
+        if (sweep_.stopping) queue.stop(summary.out_of_budget);
+    }
     if (sweep_.stopping) dispatcher_.abandon_preparations();
     return std::all_of(sweep_.queues.begin(), sweep_.queues.end(), [&](TaskQueue& queue) {
       const bool through = sweep_.stopping || !queue.alive() || queue.exhausted();
@@ -128,22 +139,11 @@ class Sweep {
     });
   }
 
-  /// Ctrl-C and the time budget: nothing new is started, and only the evaluators are waited for. What is
-  /// being compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
-  void stop_early() {
-    SweepSummary& summary = sweep_.summary;
-    if (sweep_.options.interrupted() && !std::exchange(summary.interrupted, true))
-      sweep_.observer.on_note("finishing what is being measured; interrupt again to stop at once");
-    if (sweep_.stopping) return;
-    summary.out_of_budget = sweep_.is_out_of_time();
-    sweep_.stopping = summary.interrupted || summary.out_of_budget;
-    if (!sweep_.stopping) return;
-    for (TaskQueue& queue : sweep_.queues) queue.stop(summary.out_of_budget);
-  }
-
   void report() {
-    const auto is_measuring = [](const TaskQueue& queue) { return queue.is_measuring(); };
-    if (std::none_of(sweep_.queues.begin(), sweep_.queues.end(), is_measuring)) {
+    const auto is_measuring = [](const TaskQueue& queue) {
+      return std::ranges::any_of(queue.slots, [](const GpuSlot& one) { return one.measuring.has_value(); });
+    };
+    if (std::ranges::none_of(sweep_.queues, is_measuring)) {
       if (const auto finals = finals_.progress()) return sweep_.observer.on_progress(*finals);
     }
     ProgressState state = recorder_.scoreboard().state(gpu_sets_.front().tasks.front());
@@ -182,13 +182,6 @@ class Sweep {
   References references_{sweep_};
   Dispatcher dispatcher_{sweep_, recorder_, finals_, references_};
 };
-
-/// Each set of GPUs has read its kernels by itself, and may have found them in other folders.
-CompilePoolOptions pool_options(CompilePoolOptions options, const TuneSpec& spec,
-                                const std::vector<GpuSet>& gpu_sets) {
-  for (const GpuSet& gpu_set : gpu_sets) options = with_folders(std::move(options), spec, gpu_set.tasks);
-  return options;
-}
 
 /// What a configuration takes: the mean over 11,369 of configs/sgemm_dispatch.json on an H200 with 16 cores
 /// (results/h200/sgemm_dispatch.txt), which are larger kernels than most.
@@ -245,11 +238,12 @@ std::map<Task*, std::vector<std::uint32_t>> recorded_positions(const std::vector
 SweepContext::SweepContext(const TuneSpec& given_spec, std::vector<GpuSet>& gpu_sets,
                            Database& given_database, const SweepOptions& given_options,
                            SweepObserver& given_observer)
-    : spec(given_spec),
-      database(given_database),
-      options(given_options),
-      observer(given_observer),
-      pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
+    : spec(given_spec), database(given_database), options(given_options), observer(given_observer), pool([&] {
+        CompilePoolOptions all = given_options.compile;
+        // Each set of GPUs has read its kernels by itself, and may have found them in other folders.
+        for (const GpuSet& one : gpu_sets) all = with_folders(std::move(all), given_spec, one.tasks);
+        return all;
+      }()) {
   queues.reserve(gpu_sets.size());
   const StrategyEntry& strategy = find_strategy(spec.strategy);
   if (!options.learn_from.empty() && strategy.learns)

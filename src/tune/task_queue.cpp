@@ -147,11 +147,6 @@ bool TaskQueue::alive() const {
   return std::any_of(slots.begin(), slots.end(), [](const GpuSlot& slot) { return !slot.retired; });
 }
 
-bool TaskQueue::is_measuring() const {
-  return std::any_of(slots.begin(), slots.end(),
-                     [](const GpuSlot& slot) { return slot.measuring.has_value(); });
-}
-
 bool TaskQueue::idle() const {
   return std::all_of(slots.begin(), slots.end(),
                      [](const GpuSlot& slot) { return slot.retired || slot.evaluator->idle(); });

@@ -221,8 +221,6 @@ class TaskQueue {
   /// Whether its candidates are compiled, and whether they are measured; all its evaluators are of one kind.
   bool compiles() const { return slots.front().evaluator->needs_binaries(); }
   bool measures() const { return slots.front().evaluator->measures(); }
-  /// Whether a candidate is being evaluated.
-  bool is_measuring() const;
   bool idle() const;
   /// Nothing is left that is not yet being measured.
   bool exhausted() { return searches.current() == nullptr && compiling.empty() && ready.empty(); }
