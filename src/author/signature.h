@@ -64,10 +64,10 @@ struct ParameterType {
 /// What the compiler says of a kernel.
 struct Signature {
   std::vector<ParameterType> parameters;
-  std::vector<MacroText> undefined;   ///< names that need a value to compile, in the order of the source
-  std::string type = {};              ///< for template parameters that are types and have no default
+  std::vector<MacroText> undefined;       ///< names that need a value to compile, in the order of the source
+  std::string type = {};                  ///< for template parameters that are types and have no default
   std::vector<LineRange> host_code = {};  ///< lines of the source that NVRTC does not compile
-  std::string guarded = {};           ///< the source with these between #ifndef __CUDACC_RTC__ and #endif
+  std::string guarded = {};               ///< the source with these between #ifndef __CUDACC_RTC__ and #endif
 };
 
 /// What is compiled in the place of a request so that the names of its kernels' symbols tell their

@@ -1,8 +1,7 @@
-#include "tune/task_queue.h"
-
 #include <gtest/gtest.h>
 
 #include "spec/load.h"
+#include "tune/task_queue.h"
 
 namespace tiletune {
 namespace standings_test {
