@@ -19,8 +19,6 @@ namespace tiletune {
 class ForeignFormat {
  public:
   virtual ~ForeignFormat() = default;
-  /// "Kernel Tuner cache"
-  virtual std::string name() const = 0;
   /// Fills in what the row says; what all rows of the file share is there already. Throws UserError, at
   /// `where`, for what is not a row of the tool's.
   virtual void read(const JsonValue& row, const Where& where, Trial& trial) = 0;
@@ -31,14 +29,18 @@ class ForeignFormat {
   Trial shared_;
 };
 
-// A header is an object of the top-level members that hold no rows. Each throws UserError where neither the
-// file nor the person says what must be known.
-std::unique_ptr<ForeignFormat> make_kernel_tuner_format(const JsonValue& header, const ImportFacts& facts,
-                                                        const std::string& file);
-std::unique_ptr<ForeignFormat> make_t4_format(const JsonValue& header, const ImportFacts& facts,
-                                              const std::string& file);
-std::unique_ptr<ForeignFormat> make_ktt_format(const JsonValue& header, const ImportFacts& facts,
-                                               const std::string& file);
+/// One kind of document.
+struct FormatKind {
+  const char* name;       ///< "Kernel Tuner cache"
+  std::string_view rows;  ///< the member that holds its rows
+  const char* header;     ///< the member without which rows cannot be read
+  /// `header` is an object of the top-level members that hold no rows. Throws UserError where neither the
+  /// file nor the person says what must be known.
+  std::unique_ptr<ForeignFormat> (*make)(const JsonValue& header, const ImportFacts& facts,
+                                         const std::string& file);
+};
+/// None where no document has its rows in a member of this name.
+const FormatKind* kind_of(std::string_view rows);
 
 // What the formats have in common.
 

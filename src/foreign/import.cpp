@@ -21,32 +21,6 @@ namespace tiletune {
 
 namespace {
 
-/// Refuses what `export` wrote: databases are joined as they are.
-std::unique_ptr<ForeignFormat> refuse_own_export(const JsonValue& /*header*/, const ImportFacts& /*facts*/,
-                                                 const std::string& file) {
-  throw UserError("this is an export of tiletune's", Where{file, "/trials"},
-                  "Join the database that it was exported from: tiletune merge FILE.db -o ALL.db");
-}
-
-/// One kind of document.
-struct FormatKind {
-  const char* rows;    ///< the member that holds its rows
-  const char* header;  ///< the member without which rows cannot be read
-  std::unique_ptr<ForeignFormat> (*make)(const JsonValue& header, const ImportFacts& facts,
-                                         const std::string& file);
-};
-
-constexpr std::array kKinds{FormatKind{"cache", "tune_params_keys", make_kernel_tuner_format},
-                            FormatKind{"results", "metadata", make_t4_format},
-                            FormatKind{"Results", "Metadata", make_ktt_format},
-                            FormatKind{"trials", "sweeps", refuse_own_export}};
-
-const FormatKind* kind_of(std::string_view rows) {
-  const auto* found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const FormatKind& kind) { return rows == kind.rows; });
-  return found == kKinds.end() ? nullptr : found;
-}
-
 /// Columns that rows of other tools have.
 constexpr std::array kForeignColumns{
     "key",       "kind",       "template",   "operation",    "problem",        "parameters",
@@ -160,7 +134,7 @@ class Import {
     }
     place_ = {file_.string(), "/" + name};
     format_ = kind.make(header_, facts_, file_.string());
-    summary_.format = format_->name();
+    summary_.format = kind.name;
     if (!facts_.recorded_again) known_times_.emplace(database_, format_->shared());
     batch_.emplace(database_, kForeignColumns);
   }

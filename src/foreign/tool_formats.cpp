@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "foreign/format.h"
+
+namespace tiletune {
+
+namespace {
+
+// Kernel Tuner's cache files: {"device_name", "kernel_name", "problem_size", "tune_params_keys", ...,
+// "cache": {"16,1": {every parameter, "time", "times", ...}}}; times in milliseconds.
+
+/// What old versions give as the time of a configuration that did not run.
+constexpr double kNoTime = 1e20;
+
+constexpr std::array kKernelTunerWords{
+    ForeignOutcome{"InvalidConfig", Outcome::refused, "refused before it was compiled or launched"},
+    ForeignOutcome{"CompilationFailedConfig", Outcome::compile_failed, "does not compile"},
+    ForeignOutcome{"RuntimeFailedConfig", Outcome::launch_failed, "cannot be launched, or fails as it runs"}};
+
+class KernelTunerFormat : public ForeignFormat {
+ public:
+  KernelTunerFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) {
+    const Where where{file, "/tune_params_keys"};
+    const JsonValue* keys = find(header, "tune_params_keys");
+    if (keys == nullptr || !keys->IsArray())
+      throw UserError("a Kernel Tuner cache lists its parameters here", where,
+                      "Is this a cache of Kernel Tuner?");
+    for (const JsonValue& key : keys->GetArray()) {
+      if (!key.IsString()) throw UserError("a parameter's name is not a string", where, "Correct it.");
+      if (std::find(parameters_.begin(), parameters_.end(), text(key)) != parameters_.end())
+        throw named_twice(text(key), where);
+      parameters_.emplace_back(text(key));
+    }
+    shared_ = shared_row("Kernel Tuner", file, text_of(header, "device_name"),
+                         problem_text(find(header, "problem_size")), text_of(header, "kernel_name"), facts);
+    unit_ = facts.time_unit.empty() ? kMillisecond : time_unit("", facts, {file, ""});
+  }
+
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+    read_parameters(row, where, trial);
+    trial.recorded_at = utc_time(text_of(row, "timestamp"));
+    trial.compile_ms = figure_of(row, "compile_time");
+    trial.measure_ms = figure_of(row, "benchmark_time");
+    const JsonValue* time = find(row, "time");
+    // Later versions have a key of its own for what failed, and no time.
+    if (const JsonValue* error = find(row, "__error__"); error != nullptr && error->IsString())
+      return set_outcome(kKernelTunerWords, text(*error), kNeither, where, "__error__", trial);
+    if (time != nullptr && time->IsString())
+      return set_outcome(kKernelTunerWords, text(*time), kNeither, where, "time", trial);
+    if (time == nullptr || !time->IsNumber())
+      throw UserError("the row has no time", where.at("time"), "Remove the row.");
+    if (time->GetDouble() >= kNoTime) {
+      trial.outcome = Outcome::launch_failed;
+      trial.reason = "did not run; the file does not say why (time 1e20)";
+      return;
+    }
+    trial.outcome = Outcome::ok;
+    set_times(time->GetDouble() * unit_, find(row, "times"), unit_, where, trial);
+    // The tool's own figure is at its mean; ours is at the median.
+    if (const auto gflops = figure_of(row, "GFLOP/s"))
+      trial.tflops = *gflops / 1e3 * *trial.mean_us / *trial.median_us;
+  }
+
+ private:
+  static constexpr const char* kNeither = "is neither a time nor a known failure";
+
+  void read_parameters(const JsonValue& row, const Where& where, Trial& trial) const {
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const std::string& name : parameters_) {
+      const JsonValue* value = nullptr;
+      for (const auto& member : row.GetObject()) {
+        if (text(member.name) != name) continue;
+        if (value != nullptr) throw named_twice(name, where);
+        value = &member.value;
+      }
+      if (value == nullptr)
+        throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
+                        "Correct or remove the row.");
+      parameters.emplace_back(name, value);
+    }
+    set_parameters(parameters, where, trial);
+  }
+
+  std::vector<std::string> parameters_;
+  double unit_ = kMillisecond;
+};
+
+// The JSON output of KTT (Kernel Tuning Toolkit) 2: {"Metadata": {"Device", "TimeUnit", ...}, "Results":
+// [{"KernelName", "Status", "TotalDuration", "Configuration": [{"Name", "Value"}], "ComputationResults"}]}.
+
+constexpr std::array kKttWords{
+    ForeignOutcome{"Ok", Outcome::ok, ""},
+    ForeignOutcome{"ComputationFailed", Outcome::launch_failed, "cannot be launched, or fails as it runs"},
+    ForeignOutcome{"ValidationFailed", Outcome::wrong_result, "its results are wrong"},
+    ForeignOutcome{"CompilationFailed", Outcome::compile_failed, "does not compile"},
+    ForeignOutcome{"DeviceLimitsExceeded", Outcome::refused, "needs more than the GPU has"}};
+
+class KttFormat : public ForeignFormat {
+ public:
+  KttFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    const JsonValue* metadata = find(header, "Metadata");
+    const auto said = [&](const char* name) {
+      return metadata == nullptr ? std::string_view() : text_of(*metadata, name);
+    };
+    unit_ = time_unit(said("TimeUnit"), facts, Where{file, "/Metadata/TimeUnit"});
+    // Rows name their kernel themselves.
+    ImportFacts of_file = facts;
+    of_file.kernel = "KTT";
+    shared_ = shared_row("KTT", file, said("Device").empty() ? said("DeviceName") : said("Device"), "", "",
+                         of_file);
+    shared_.recorded_at = utc_time(said("Timestamp"));
+  }
+
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+    const std::string_view kernel = text_of(row, "KernelName");
+    trial.template_name = kernel.empty() ? facts_.kernel : kernel;
+    if (trial.template_name.empty())
+      throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
+    check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
+    trial.operation = trial.template_name;
+    read_configuration(row, where.at("Configuration"), trial);
+    set_outcome(kKttWords, text_of(row, "Status"), "is not a known status", where, "Status", trial);
+    const JsonValue* results = find(row, "ComputationResults");
+    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
+    if (trial.outcome != Outcome::ok) return;
+    auto time = number_of(row, "TotalDuration");
+    if (time) *time *= unit_;
+    set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
+  }
+
+ private:
+  static void read_configuration(const JsonValue& row, const Where& where, Trial& trial) {
+    const JsonValue* configuration = find(row, "Configuration");
+    if (configuration == nullptr || !configuration->IsArray())
+      throw UserError("the row has no configuration", where, "Is this an output of KTT?");
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const JsonValue& pair : configuration->GetArray()) {
+      parameters.emplace_back(text_of(pair, "Name"), find(pair, "Value"));
+      if (parameters.back().second == nullptr || parameters.back().first.empty())
+        throw UserError("a parameter lacks its name or its value", where, "Correct or remove the row.");
+    }
+    set_parameters(parameters, where, trial);
+  }
+
+  /// Reads the registers of the only kernel function: several functions are different kernels.
+  static void read_registers(const JsonValue& results, Trial& trial) {
+    int functions = 0;
+    for (const JsonValue& result : results.GetArray()) {
+      const JsonValue* data = find(result, "CompilationData");
+      const JsonValue* count = data == nullptr ? nullptr : find(*data, "RegistersCount");
+      if (count != nullptr && count->IsInt64() && is_figure(count->GetDouble()) && ++functions == 1)
+        trial.registers = count->GetInt64();
+    }
+    if (functions > 1) trial.registers.reset();
+  }
+
+  ImportFacts facts_;
+  double unit_ = 1;
+};
+
+// T4 results: {"metadata": {"timeunit"}, "results": [{"timestamp", "configuration", "times": {"runtimes"},
+// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own
+// say more in members "tiletune": GPU, problem and kernel of the file, and the outcome of each row.
+
+constexpr std::array kT4Words{
+    ForeignOutcome{"correct", Outcome::ok, ""},
+    ForeignOutcome{"compile", Outcome::compile_failed, "does not compile"},
+    ForeignOutcome{"runtime", Outcome::launch_failed, "cannot be launched, or fails as it runs"},
+    ForeignOutcome{"correctness", Outcome::wrong_result, "its results are wrong"},
+    ForeignOutcome{"constraints", Outcome::refused, "refused before it was compiled or launched"},
+    ForeignOutcome{"timeout", Outcome::timeout, "took too long"}};
+
+/// The measurement called "time".
+const JsonValue* time_of(const JsonValue& row) {
+  const JsonValue* measurements = find(row, "measurements");
+  if (measurements == nullptr || !measurements->IsArray()) return nullptr;
+  for (const JsonValue& measurement : measurements->GetArray()) {
+    if (text_of(measurement, "name") == "time") return &measurement;
+  }
+  return nullptr;
+}
+
+/// Whether the row's `correctness` says so, whatever its `invalidity` says.
+bool is_wrong(const JsonValue& row) {
+  const JsonValue* correctness = find(row, "correctness");
+  if (correctness == nullptr) return false;
+  return correctness->IsFalse() || (correctness->IsNumber() && correctness->GetDouble() == 0);
+}
+
+class T4Format : public ForeignFormat {
+ public:
+  T4Format(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    const JsonValue* metadata = find(header, "metadata");
+    if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
+    const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
+    const auto said = [&](const char* name) { return own == nullptr ? "" : text_of(*own, name); };
+    shared_ = shared_row("T4", file, said("gpu"), said("problem"), said("template"), facts);
+  }
+
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+    const JsonValue* configuration = find(row, "configuration");
+    if (configuration == nullptr || !configuration->IsObject())
+      throw UserError("the row has no configuration", where.at("configuration"),
+                      "Is this a file of T4 results?");
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const auto& member : configuration->GetObject())
+      parameters.emplace_back(text(member.name), &member.value);
+    set_parameters(parameters, where.at("configuration"), trial);
+    trial.recorded_at = utc_time(text_of(row, "timestamp"));
+    set_outcome(kT4Words, text_of(row, "invalidity"), "is not a known invalidity", where, "invalidity",
+                trial);
+    // T4 has no word for what ran, and was given up as slow.
+    const JsonValue* own = find(row, "tiletune");
+    if (own != nullptr && text_of(*own, "outcome") == tiletune::name(Outcome::screened_out))
+      trial.outcome = Outcome::screened_out;
+    if (trial.outcome == Outcome::ok && is_wrong(row)) {
+      trial.outcome = Outcome::wrong_result;
+      trial.reason = "its results are wrong (correctness 0)";
+    }
+    const JsonValue* time = time_of(row);
+    const JsonValue* value = time == nullptr ? nullptr : find(*time, "value");
+    // The tool's own word says more than T4's.
+    if (trial.outcome != Outcome::ok && value != nullptr && value->IsString())
+      trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(text(*value)) + ")";
+    const JsonValue* times = find(row, "times");
+    auto compilation = times == nullptr ? std::nullopt : figure_of(*times, "compilation_time");
+    if (times != nullptr && !compilation) compilation = figure_of(*times, "compilation");
+    if (compilation) {
+      const double microseconds = unit("", where);
+      trial.compile_ms =
+          microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
+    }
+    if (trial.outcome != Outcome::ok && trial.outcome != Outcome::screened_out) return;
+    std::optional<double> mean_us;
+    if (value != nullptr && value->IsNumber())
+      mean_us = value->GetDouble() * unit(text_of(*time, "unit"), where);
+    const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
+    set_times(mean_us, samples, unit("", where), where, trial);
+  }
+
+ private:
+  /// A measurement has a unit of its own, or that of the file, of which --time-unit speaks.
+  double unit(std::string_view own, const Where& where) const {
+    if (!own.empty()) return time_unit(own, {}, where);
+    return time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"});
+  }
+
+  ImportFacts facts_;
+  std::string timeunit_;
+};
+
+template <typename Format>
+std::unique_ptr<ForeignFormat> make(const JsonValue& header, const ImportFacts& facts,
+                                    const std::string& file) {
+  return std::make_unique<Format>(header, facts, file);
+}
+
+/// Refuses what `export` wrote: databases are joined as they are.
+std::unique_ptr<ForeignFormat> refuse_own_export(const JsonValue& /*header*/, const ImportFacts& /*facts*/,
+                                                 const std::string& file) {
+  throw UserError("this is an export of tiletune's", Where{file, "/trials"},
+                  "Join the database that it was exported from: tiletune merge FILE.db -o ALL.db");
+}
+
+}  // namespace
+
+const FormatKind* kind_of(std::string_view rows) {
+  static constexpr std::array kKinds{
+      FormatKind{"Kernel Tuner cache", "cache", "tune_params_keys", make<KernelTunerFormat>},
+      FormatKind{"T4 results", "results", "metadata", make<T4Format>},
+      FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>},
+      FormatKind{"", "trials", "sweeps", refuse_own_export}};
+  const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
+  return found == kKinds.end() ? nullptr : found;
+}
+
+}  // namespace tiletune
