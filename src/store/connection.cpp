@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/system.h"
+#include "store/integrity.h"
 #include "store/own_files.h"
-#include "store/own_tables.h"
 #include "store/schema.h"
 
 namespace tiletune {

@@ -68,7 +68,7 @@ class Database {
   /// Opens, and in read_write mode creates, the file and its folder. A database of an earlier schema is
   /// upgraded in one transaction; in read_only mode that is done to a copy, and so is rolling back what a
   /// killed writer left. Throws UserError: not found, no SQLite file, not tiletune's tables
-  /// (store/own_tables.h), written by a newer tiletune (schema number in the message), not writable, locked.
+  /// (store/integrity.h), written by a newer tiletune (schema number in the message), not writable, locked.
   Database(const std::filesystem::path& file, Mode mode,
            std::chrono::milliseconds busy_timeout = std::chrono::seconds(10));
   ~Database();

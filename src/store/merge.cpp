@@ -13,7 +13,6 @@
 #include "store/database_impl.h"
 #include "store/integrity.h"
 #include "store/own_files.h"
-#include "store/own_tables.h"
 #include "store/schema.h"
 
 namespace tiletune {
