@@ -23,11 +23,11 @@ std::string hidden_text(std::uint64_t rows) {
 }  // namespace
 
 std::string recorded_text(const Database& database) {
-  const std::vector<std::string> gpus = database.gpus();
+  const std::vector<std::string> gpus = database.distinct("gpu");
   if (gpus.empty()) return "Nothing is recorded yet: run 'tiletune sweep'.";
   return fmt::format("Loosen the filters. Recorded are the GPUs {}; the problems {}; the templates {}.",
-                     printable(first_of(gpus)), printable(first_of(database.problems())),
-                     printable(first_of(database.templates())));
+                     printable(first_of(gpus)), printable(first_of(database.distinct("problem"))),
+                     printable(first_of(database.distinct("template"))));
 }
 
 void note_earlier_sources(const Database& database, const TrialFilter& filter) {

@@ -99,7 +99,7 @@ class Sources {
   bool has_row(const std::string& wanted, const Operation& operation, TrialFilter filter) const {
     bool found = false;
     for (const auto& database : databases_) {
-      for (const std::string& gpu : database->gpus()) {
+      for (const std::string& gpu : database->distinct("gpu")) {
         if (found || (!has_words(gpu, wanted) && !has_words(alias(gpu), wanted))) continue;
         filter.gpus = {gpu};
         database->for_each(filter, [&](const Trial& trial) {

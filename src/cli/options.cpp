@@ -371,7 +371,7 @@ void filter_problems(const std::vector<std::string>& texts, const std::vector<co
     const auto stated = with_more ? database->stated_problems() : std::vector<StatedProblem>();
     recorded.insert(recorded.end(), stated.begin(), stated.end());
     if (with_more) continue;
-    for (const std::string& problem : database->problems()) recorded.push_back({problem});
+    for (const std::string& problem : database->distinct("problem")) recorded.push_back({problem});
   }
   for (const std::string& text : texts) {
     bool is_found = false;

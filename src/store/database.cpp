@@ -34,12 +34,6 @@ Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path
   return trial;
 }
 
-Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& file) {
-  Trial trial;
-  write_cell(trial, column_by_name("outcome"), cell, file);
-  return trial.outcome;
-}
-
 /// One transaction for a row and the sweeps that it belongs to, unless GroupedWrites has begun one.
 class Together {
  public:
@@ -193,43 +187,35 @@ void Database::record(const Trial& trial) {
   });
 }
 
-void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
-  impl_->watch.check();
-  translating_errors(file(), [&] {
-    Together both(impl_->connection);
-    for (const char* sql : {"UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?",
-                            "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial WHERE \"key\" = ?"}) {
-      const InUse statement = impl_->prepared(sql);
-      statement->bind(1, sweep_id);
-      statement->bind(2, key);
+void Database::Impl::mark_seen(const std::string& condition, const std::vector<Cell>& values,
+                               std::int64_t sweep_id) {
+  translating_errors(file, [&] {
+    Together both(connection);
+    for (const char* change : {"UPDATE trial SET seen_in_sweep = ?",
+                               "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial"}) {
+      const InUse statement = prepared(change + condition);
+      int index = 0;
+      statement->bind(++index, sweep_id);
+      for (const Cell& value : values) bind_cell(*statement, ++index, value);
       statement->exec();
     }
     both.commit();
   });
 }
 
+void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
+  impl_->watch.check();
+  impl_->mark_seen(" WHERE \"key\" = ?", {key}, sweep_id);
+}
+
 void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
-  static const std::string condition = [] {
-    std::string text = " WHERE kind = 'baseline'";
-    for (const char* column : comparable_columns()) text += fmt::format(" AND \"{}\" = ?", column);
-    return text + " AND driver_version = ? AND measure_policy = ?";
-  }();
-  translating_errors(file(), [&] {
-    Together both(impl_->connection);
-    for (const char* change : {"UPDATE trial SET seen_in_sweep = ?",
-                               "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial"}) {
-      const InUse statement = impl_->prepared(change + condition);
-      int index = 0;
-      statement->bind(++index, sweep_id);
-      for (const char* column : comparable_columns()) {
-        bind_cell(*statement, ++index, column_by_name(column).read(kernel));
-      }
-      statement->bind(++index, kernel.driver_version);
-      statement->bind(++index, kernel.measure_policy);
-      statement->exec();
-    }
-    both.commit();
-  });
+  std::string condition = " WHERE kind = 'baseline' AND driver_version = ? AND measure_policy = ?";
+  std::vector<Cell> values{kernel.driver_version, kernel.measure_policy};
+  for (const char* column : comparable_columns()) {
+    condition += fmt::format(" AND \"{}\" = ?", column);
+    values.push_back(column_by_name(column).read(kernel));
+  }
+  impl_->mark_seen(condition, values, sweep_id);
 }
 
 void Database::record_all(const std::vector<Trial>& trials) {
@@ -370,8 +356,8 @@ void Database::at_one_state(const std::function<void()>& read) const {
   });
 }
 
-std::vector<std::string> Database::problems() const {
-  return translating_errors(file(), [&] { return impl_->distinct("problem"); });
+std::vector<std::string> Database::distinct(const char* column) const {
+  return translating_errors(file(), [&] { return impl_->distinct(column); });
 }
 
 std::vector<StatedProblem> Database::stated_problems() const {
@@ -384,14 +370,6 @@ std::vector<StatedProblem> Database::stated_problems() const {
     }
     return problems;
   });
-}
-
-std::vector<std::string> Database::templates() const {
-  return translating_errors(file(), [&] { return impl_->distinct("template"); });
-}
-
-std::vector<std::string> Database::gpus() const {
-  return translating_errors(file(), [&] { return impl_->distinct("gpu"); });
 }
 
 std::uint64_t Database::rows_hidden_by(TrialFilter filter) const {
@@ -407,7 +385,9 @@ std::vector<std::pair<Outcome, std::int64_t>> Database::outcome_counts(const Tri
     SQLite::Statement statement = impl_->select("outcome, count(*)", filter, " GROUP BY outcome");
     std::vector<std::pair<Outcome, std::int64_t>> counts;
     while (statement.executeStep()) {
-      counts.emplace_back(read_outcome(statement.getColumn(0), file()), statement.getColumn(1).getInt64());
+      Trial trial;
+      write_cell(trial, column_by_name("outcome"), statement.getColumn(0), file());
+      counts.emplace_back(trial.outcome, statement.getColumn(1).getInt64());
     }
     std::sort(counts.begin(), counts.end());
     return counts;

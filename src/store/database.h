@@ -142,14 +142,11 @@ class Database {
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 
-  /// Every problem that a row is of, each once.
-  std::vector<std::string> problems() const;
+  /// The values of a column of text over all rows, each once: "problem", "gpu", or "template", which includes
+  /// every library.
+  std::vector<std::string> distinct(const char* column) const;
   /// Every problem with its options and types; reads all rows.
   std::vector<StatedProblem> stated_problems() const;
-  /// Every GPU that a row is of.
-  std::vector<std::string> gpus() const;
-  /// Every template that a row is of, and every library.
-  std::vector<std::string> templates() const;
 
   const std::filesystem::path& file() const;
 

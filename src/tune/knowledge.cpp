@@ -48,7 +48,7 @@ Problem problem_of(const Trial& row) {
   std::vector<std::string> names;
   for (const auto& [name, numbers] : by_name) names.push_back(name);
   const std::string kernels = join(names, ", ");
-  const std::vector<std::string> recorded = database.templates();
+  const std::vector<std::string> recorded = database.distinct("template");
   std::string why = "it holds no rows";
   if (!recorded.empty() && of_templates == 0)
     why =

@@ -333,7 +333,7 @@ std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> g
 /// The comparison of the GPUs that rows of the filter are of, as `compare --format json` writes it, with
 /// "notes" of each problem besides: lines of text; null where there are not two.
 Json compared_gpus(const Database& database, const TrialFilter& filter, const GpuAlias& alias) {
-  const std::size_t gpus = database.gpus().size();
+  const std::size_t gpus = database.distinct("gpu").size();
   if (gpus < 2 || gpus > kMostSides) return nullptr;
   const Databases databases({&database});
   const Comparison comparison = compare_databases(databases, {CompareBy::gpu, filter, {}, {}}, alias);
