@@ -27,12 +27,6 @@ std::optional<std::int64_t> integer_of(const Cell& cell) {
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
-std::optional<double> real_of(const Cell& cell) {
-  if (const auto integer = integer_of(cell)) return static_cast<double>(*integer);
-  const auto* real = std::get_if<double>(&cell);
-  return real == nullptr ? std::nullopt : std::optional(*real);
-}
-
 /// `to_cell` takes the member, `from_cell` a cell.
 template <typename T, typename ToCell, typename FromCell>
 Column column_of(const char* name, CellType type, T Trial::*member, const char* meaning, ToCell to_cell,
@@ -62,7 +56,12 @@ Column real(const char* name, std::optional<double> Trial::*member, const char* 
   const auto to_cell = [](const auto& value) {
     return value && std::isfinite(*value) ? Cell(*value) : Cell();
   };
-  return column_of(name, CellType::real, member, meaning, to_cell, real_of);
+  return column_of(name, CellType::real, member, meaning, to_cell,
+                   [](const Cell& cell) -> std::optional<double> {
+                     if (const auto integer = integer_of(cell)) return static_cast<double>(*integer);
+                     const auto* real = std::get_if<double>(&cell);
+                     return real == nullptr ? std::nullopt : std::optional(*real);
+                   });
 }
 
 Column figure(const char* name, std::optional<double> Trial::*member, const char* meaning) {
@@ -171,8 +170,7 @@ std::span<const char* const> comparable_columns() {
 
 const Column* find_column(std::string_view name) {
   const auto columns = trial_columns();
-  const auto found =
-      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
+  const auto found = std::ranges::find(columns, name, &Column::name);
   return found == columns.end() ? nullptr : &*found;
 }
 
@@ -184,27 +182,18 @@ const Column& column_by_name(const std::string& name) {
                   "Columns are listed in the table `trial` of the database.");
 }
 
-void bind_cell(SQLite::Statement& statement, int index, const Cell& cell) {
+void bind_cell(SQLite::Statement& statement, int index, const Cell& cell, bool in_place) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
     statement.bind(index, *integer);
   } else if (const auto* real = std::get_if<double>(&cell)) {
     statement.bind(index, *real);
   } else if (const auto* text = std::get_if<std::string>(&cell)) {
-    statement.bind(index, *text);
+    in_place ? statement.bindNoCopy(index, *text) : statement.bind(index, *text);
   } else if (const auto* blob = std::get_if<Blob>(&cell)) {
-    statement.bind(index, blob->data(), static_cast<int>(blob->size()));
+    const auto bytes = static_cast<int>(blob->size());
+    in_place ? statement.bindNoCopy(index, blob->data(), bytes) : statement.bind(index, blob->data(), bytes);
   } else {
     statement.bind(index);
-  }
-}
-
-void bind_cell_in_place(SQLite::Statement& statement, int index, const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    statement.bindNoCopy(index, *text);
-  } else if (const auto* blob = std::get_if<Blob>(&cell)) {
-    statement.bindNoCopy(index, blob->data(), static_cast<int>(blob->size()));
-  } else {
-    bind_cell(statement, index, cell);
   }
 }
 

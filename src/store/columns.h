@@ -44,10 +44,9 @@ const Column* find_column(std::string_view name);
 /// Throws UserError with the nearest name.
 const Column& column_by_name(const std::string& name);
 
-/// Binds to the parameter of that number, from 1.
-void bind_cell(SQLite::Statement& statement, int index, const Cell& cell);
-/// Binds without a copy: the cell must stay as it is until it is bound again or the statement ends.
-void bind_cell_in_place(SQLite::Statement& statement, int index, const Cell& cell);
+/// Binds to the parameter of that number, from 1; `in_place` without a copy: then the cell must stay as it is
+/// until it is bound again or the statement ends.
+void bind_cell(SQLite::Statement& statement, int index, const Cell& cell, bool in_place = false);
 Cell read_cell(const SQLite::Column& column);
 
 }  // namespace tiletune

@@ -173,15 +173,6 @@ std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std
   return newest;
 }
 
-bool has_other_files(const RowSource& source, const NewestSource& newest) {
-  bool differs = false;
-  for_each_file(source.files, [&](const std::string& name, const std::string& hash) {
-    const auto found = newest.files.find(name);
-    differs = differs || (found != newest.files.end() && !found->second.contains(hash));
-  });
-  return differs;
-}
-
 }  // namespace
 
 std::string earlier_sources(SQLite::Database& database) {
@@ -195,9 +186,14 @@ std::string earlier_sources(SQLite::Database& database) {
     const NewestSource& of_template = newest.at(source.template_name);
     if (source.hash != of_template.hash) {
       texts.insert({source.template_name, source.hash});
-    } else if (has_other_files(source, of_template)) {
-      files.insert({source.template_name, source.hash, source.files});
+      continue;
     }
+    bool differs = false;
+    for_each_file(source.files, [&](const std::string& name, const std::string& hash) {
+      const auto found = of_template.files.find(name);
+      differs = differs || (found != of_template.files.end() && !found->second.contains(hash));
+    });
+    if (differs) files.insert({source.template_name, source.hash, source.files});
   }
   if (texts.empty() && files.empty()) return "";
   return Json{{"texts", texts}, {"files", files}}.dump(-1, ' ', false, Json::error_handler_t::replace);

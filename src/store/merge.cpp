@@ -38,15 +38,6 @@ std::string trial_columns_sql(const std::string& prefix, const std::string& sour
   return join(columns, ", ");
 }
 
-/// A condition on two rows of sweep tables by their names in the statement: they are of one run of the sweep
-/// command.
-std::string same_sweep_sql(const std::string& a, const std::string& b) {
-  std::vector<std::string> terms;
-  for (const char* column : {"started_at", "command", "host", "config", "shard"})
-    terms.push_back(fmt::format("{0}.{2} = {1}.{2}", a, b, column));
-  return join(terms, " AND ");
-}
-
 /// How much a row counts by its table's name in the statement: of two rows of one key a measured time counts
 /// more than one that a sweep gave up on, that more than a failure, that more than none yet; then the one
 /// that was recorded later, then one with its samples.
@@ -63,16 +54,19 @@ std::int64_t count_of(SQLite::Database& database, const char* rows) {
 
 /// The sweeps that are not there yet, in their order, and the number that each has here.
 std::int64_t merge_sweeps(SQLite::Database& database) {
-  const std::string same = same_sweep_sql("mine", "other");
+  // They are of one run of the sweep command.
+  constexpr const char* kSame =
+      "mine.started_at = other.started_at AND mine.command = other.command AND mine.host = other.host AND "
+      "mine.config = other.config AND mine.shard = other.shard";
   database.exec("CREATE TEMP TABLE sweep_number (id INTEGER PRIMARY KEY, number INTEGER)");
   const int added = database.exec(fmt::format(
       "INSERT INTO main.sweep ({0}) SELECT {0} FROM source.sweep AS other WHERE NOT EXISTS (SELECT 1 "
       "FROM main.sweep AS mine WHERE {1}) ORDER BY id",
-      names_of(sweep_columns()), same));
+      names_of(sweep_columns()), kSame));
   database.exec(fmt::format(
       "INSERT INTO temp.sweep_number SELECT other.id, max(mine.id) FROM source.sweep AS other JOIN "
       "main.sweep AS mine ON {} GROUP BY other.id",
-      same));
+      kSame));
   return added;
 }
 

@@ -10,35 +10,16 @@
 
 namespace tiletune {
 
-namespace {
-
-/// One statement, so that of two shards that begin at the same time one is refused.
-std::string begin_sweep_sql() {
-  std::vector<std::string> marks;
-  for (const SweepColumn& column : sweep_columns()) marks.push_back(fmt::format("? AS {}", column.name));
-  return fmt::format(
-      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
-      "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
-      names_of(sweep_columns()), join(marks, ", "));
-}
-
-CalibrationRecord read_calibration(const SQLite::Statement& statement) {
-  CalibrationRecord calibration;
-  int index = 0;
-  for (const CalibrationColumn& column : calibration_columns()) {
-    const SQLite::Column cell = statement.getColumn(index++);
-    if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
-    if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
-  }
-  return calibration;
-}
-
-}  // namespace
-
 std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
   impl_->watch.check();
   const std::int64_t id = translating_errors(file(), [&]() -> std::int64_t {
-    const InUse statement = impl_->prepared(begin_sweep_sql());
+    std::vector<std::string> marks;
+    for (const SweepColumn& column : sweep_columns()) marks.push_back(fmt::format("? AS {}", column.name));
+    // One statement, so that of two shards that begin at the same time one is refused.
+    const InUse statement = impl_->prepared(fmt::format(
+        "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
+        "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
+        names_of(sweep_columns()), join(marks, ", ")));
     int index = 0;
     for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
     return statement->exec() > 0 ? impl_->connection.getLastInsertRowid() : 0;
@@ -99,7 +80,15 @@ std::vector<CalibrationRecord> Database::calibrations() const {
     const InUse statement = impl_->prepared("SELECT " + names_of(calibration_columns()) +
                                             " FROM calibration ORDER BY gpu_uuid, driver_version");
     std::vector<CalibrationRecord> calibrations;
-    while (statement->executeStep()) calibrations.push_back(read_calibration(*statement));
+    while (statement->executeStep()) {
+      CalibrationRecord& calibration = calibrations.emplace_back();
+      int index = 0;
+      for (const CalibrationColumn& column : calibration_columns()) {
+        const SQLite::Column cell = statement->getColumn(index++);
+        if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
+        if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
+      }
+    }
     return calibrations;
   });
 }

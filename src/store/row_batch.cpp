@@ -82,7 +82,7 @@ bool RowBatch::add(const Trial& trial) {
       // Rows of a file have much in common.
       if (cell == bound_[i]) continue;
       bound_[i] = std::move(cell);
-      bind_cell_in_place(*insert_, static_cast<int>(i) + 1, bound_[i]);
+      bind_cell(*insert_, static_cast<int>(i) + 1, bound_[i], true);
     }
     return insert_->exec() != 0;
   });

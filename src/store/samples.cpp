@@ -73,15 +73,6 @@ std::vector<double> inflate_samples(const Blob& blob) {
   return samples;
 }
 
-std::vector<double> unpack_doubles(const Blob& blob) {
-  const std::size_t bytes = blob.size() - 1;
-  if (bytes % sizeof(double) != 0)
-    throw_broken(fmt::format("{} bytes are not a whole number of doubles", bytes));
-  std::vector<double> samples(bytes / sizeof(double));
-  if (!samples.empty()) std::memcpy(samples.data(), blob.data() + 1, bytes);
-  return samples;
-}
-
 }  // namespace
 
 Blob pack_samples(const std::vector<double>& samples) {
@@ -95,14 +86,14 @@ Blob pack_samples(const std::vector<double>& samples) {
 
 std::vector<double> unpack_samples(const Blob& blob) {
   if (blob.empty()) throw_broken("they end too early");
-  switch (blob[0]) {
-    case doubles:
-      return unpack_doubles(blob);
-    case deflated:
-      return inflate_samples(blob);
-    default:
-      throw_broken(fmt::format("this tiletune knows no layout {}", blob[0]));
-  }
+  if (blob[0] == deflated) return inflate_samples(blob);
+  if (blob[0] != doubles) throw_broken(fmt::format("this tiletune knows no layout {}", blob[0]));
+  const std::size_t bytes = blob.size() - 1;
+  if (bytes % sizeof(double) != 0)
+    throw_broken(fmt::format("{} bytes are not a whole number of doubles", bytes));
+  std::vector<double> samples(bytes / sizeof(double));
+  if (!samples.empty()) std::memcpy(samples.data(), blob.data() + 1, bytes);
+  return samples;
 }
 
 }  // namespace tiletune

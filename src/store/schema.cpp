@@ -78,26 +78,15 @@ std::string extra_clause(const Column& column) {
   return "";
 }
 
-std::string sweep_table_sql() {
-  std::string sql = "CREATE TABLE sweep (\n  id INTEGER PRIMARY KEY AUTOINCREMENT";
-  for (const SweepColumn& column : kSweepColumns) sql += fmt::format(",\n  {} TEXT NOT NULL", column.name);
-  return sql + "\n) STRICT;\n";
-}
-
-std::string figures_comment() {
-  std::string comment;
-  for (const Column& column : trial_columns())
-    if (column.is_figure) comment += fmt::format("\n  --   {}: {}", column.name, column.meaning);
-  return comment;
-}
-
 /// Meanings stand in the DDL as comments: `.schema trial` in any SQLite shell explains the table.
 std::string trial_table_sql() {
+  std::string figures;
+  for (const Column& column : trial_columns())
+    if (column.is_figure) figures += fmt::format("\n  --   {}: {}", column.name, column.meaning);
   std::string sql = "CREATE TABLE trial (\n  id INTEGER PRIMARY KEY";
   for (const Column& column : stored_columns()) {
-    sql += fmt::format(",\n  -- {}{}\n  \"{}\" {}{}", column.meaning,
-                       column.name == "figures" ? figures_comment() : "", column.name, sql_type(column.type),
-                       extra_clause(column));
+    sql += fmt::format(",\n  -- {}{}\n  \"{}\" {}{}", column.meaning, column.name == "figures" ? figures : "",
+                       column.name, sql_type(column.type), extra_clause(column));
   }
   return sql + "\n) STRICT;\n";
 }
@@ -203,15 +192,6 @@ SELECT {columns} FROM (
 ) WHERE place = 1;
 )";
 
-std::string calibration_table_sql() {
-  std::string sql = "CREATE TABLE calibration (\n  -- what was measured of a GPU itself, once per driver\n";
-  for (const CalibrationColumn& column : kCalibrationColumns) {
-    const char* type = column.member.index() == 0 ? "TEXT" : "REAL";
-    sql += fmt::format("  -- {}\n  \"{}\" {} NOT NULL,\n", column.meaning, column.name, type);
-  }
-  return sql + "  PRIMARY KEY (gpu_uuid, driver_version)\n) STRICT;\n";
-}
-
 /// The views have a column for each figure.
 std::string views_sql() {
   std::vector<std::string> cells;
@@ -280,8 +260,17 @@ std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
 std::span<const CalibrationColumn> calibration_columns() { return kCalibrationColumns; }
 
 std::string schema_sql() {
-  return sweep_table_sql() + trial_table_sql() + kIndices + kMembership + calibration_table_sql() +
-         views_sql() + fmt::format("PRAGMA application_id = {};\n", kApplicationId) + version_sql();
+  std::string sweep = "CREATE TABLE sweep (\n  id INTEGER PRIMARY KEY AUTOINCREMENT";
+  for (const SweepColumn& column : kSweepColumns) sweep += fmt::format(",\n  {} TEXT NOT NULL", column.name);
+  std::string calibration =
+      "CREATE TABLE calibration (\n  -- what was measured of a GPU itself, once per driver\n";
+  for (const CalibrationColumn& column : kCalibrationColumns) {
+    const char* type = column.member.index() == 0 ? "TEXT" : "REAL";
+    calibration += fmt::format("  -- {}\n  \"{}\" {} NOT NULL,\n", column.meaning, column.name, type);
+  }
+  return sweep + "\n) STRICT;\n" + trial_table_sql() + kIndices + kMembership + calibration +
+         "  PRIMARY KEY (gpu_uuid, driver_version)\n) STRICT;\n" + views_sql() +
+         fmt::format("PRAGMA application_id = {};\n", kApplicationId) + version_sql();
 }
 
 std::string added_column_sql(const Column& column) {
