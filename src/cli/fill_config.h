@@ -6,7 +6,7 @@
 #include "base/stop.h"
 #include "output/portfolio.h"
 #include "rank/compare.h"
-#include "rank/databases.h"
+#include "rank/rows.h"
 
 namespace tiletune {
 

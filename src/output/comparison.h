@@ -8,7 +8,7 @@
 #include "base/spelling.h"
 #include "output/view.h"
 #include "rank/compare.h"
-#include "rank/databases.h"
+#include "rank/rows.h"
 
 namespace tiletune {
 

@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "rank/compare_problem.h"
-
 namespace tiletune {
 
 namespace {

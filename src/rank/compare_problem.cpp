@@ -1,5 +1,3 @@
-#include "rank/compare_problem.h"
-
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "rank/compare.h"
 #include "rank/ranking.h"
 
 namespace tiletune {

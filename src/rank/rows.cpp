@@ -1,11 +1,14 @@
 #include "rank/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "rank/parameters.h"
 
@@ -256,5 +259,32 @@ std::int64_t SweepOrder::operator()(std::int64_t sweep, std::size_t database) co
   const auto found = places_[database].find(sweep);
   return found == places_[database].end() ? 0 : found->second;
 }
+
+/// SQLite numbers rows from 1; no table holds so many.
+static constexpr int kBitsOfRow = 48;
+
+void Databases::for_each(const TrialFilter& filter, std::span<const char* const> columns,
+                         const std::function<void(std::int64_t, Trial&)>& visit) const {
+  Trial own;
+  for (std::size_t i = 0; i < databases_.size(); ++i) {
+    databases_[i]->for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
+      if (id < 0 || id >> kBitsOfRow != 0)
+        throw UserError(fmt::format("a row has the id {}, which tiletune never assigns", id),
+                        Where{databases_[i]->file().string(), ""},
+                        "Write the rows to another database: tiletune merge FILE.db -o NEW.db");
+      own = trial;
+      // One database keeps the numbers that people know its sweeps by.
+      if (databases_.size() > 1) own.sweep_id = order_(own.sweep_id, i);
+      own.seen_in_sweep = order_(own.seen_in_sweep, i);
+      visit(static_cast<std::int64_t>(i) << kBitsOfRow | id, own);
+    });
+  }
+}
+
+Trial Databases::row(std::int64_t id) const {
+  return databases_.at(index_of(id))->row(id & ((std::int64_t{1} << kBitsOfRow) - 1));
+}
+
+std::size_t Databases::index_of(std::int64_t id) { return static_cast<std::size_t>(id >> kBitsOfRow); }
 
 }  // namespace tiletune

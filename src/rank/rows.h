@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -178,5 +179,28 @@ class RankingRows {
 std::span<const char* const> ranking_columns();
 /// Reads them, row by row.
 RankingRows ranking_rows(const Database& database, const TrialFilter& filter);
+
+/// Rows of several databases read as if they were in one: ids and numbers of sweeps are unique over all of
+/// them, and seen_in_sweep grows in the order in which the sweeps began. The databases must outlive this.
+class Databases {
+ public:
+  explicit Databases(std::vector<const Database*> databases)
+      : databases_(std::move(databases)), order_(databases_) {}
+
+  /// Row by row with some columns read, database after database, with growing ids. `visit` may change the
+  /// row.
+  void for_each(const TrialFilter& filter, std::span<const char* const> columns,
+                const std::function<void(std::int64_t id, Trial& trial)>& visit) const;
+  Trial row(std::int64_t id) const;
+
+  std::size_t size() const { return databases_.size(); }
+  const Database& operator[](std::size_t index) const { return *databases_.at(index); }
+  /// The place of the database that a row is of.
+  static std::size_t index_of(std::int64_t id);
+
+ private:
+  std::vector<const Database*> databases_;
+  SweepOrder order_;
+};
 
 }  // namespace tiletune

@@ -1,4 +1,4 @@
-#include "rank/compare_problem.h"
+#include "rank/compare.h"
 
 #include <gtest/gtest.h>
 

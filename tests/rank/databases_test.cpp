@@ -1,5 +1,3 @@
-#include "rank/databases.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
