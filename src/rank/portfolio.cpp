@@ -36,10 +36,8 @@ double cost_of(const PortfolioCell& cell) {
 /// regret.
 class Chooser {
  public:
-  Chooser(const PortfolioTable& table, const std::vector<std::size_t>& training)
-      : table_(table), is_training_(table.problems.size(), false), regrets_(table.problems.size(), 0) {
-    for (const std::size_t problem : training) is_training_[problem] = true;
-  }
+  Chooser(const PortfolioTable& table, const std::vector<bool>& training)
+      : table_(table), training_(training), regrets_(table.problems.size(), 0) {}
 
   /// Null where none gains anything.
   std::optional<std::size_t> next(const Set& set) {
@@ -71,7 +69,7 @@ class Chooser {
   /// The smallest regrets of a set; those of problems that do not count are 0, so that nothing lowers them.
   void cover(const Set& set) {
     for (std::size_t problem = 0; problem < regrets_.size(); ++problem)
-      regrets_[problem] = is_training_[problem] ? kUncoveredRegret : 0;
+      regrets_[problem] = training_[problem] ? kUncoveredRegret : 0;
     for (const std::size_t kernel : set) {
       for (const PortfolioCell& cell : table_.kernels[kernel].cells)
         regrets_[cell.problem] = std::min(regrets_[cell.problem], cost_of(cell));
@@ -99,26 +97,14 @@ class Chooser {
   }
 
   const PortfolioTable& table_;
-  std::vector<bool> is_training_;
+  const std::vector<bool>& training_;
   std::vector<double> regrets_;
 };
-
-std::vector<std::size_t> all_problems(const PortfolioTable& table) {
-  std::vector<std::size_t> all(table.problems.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-/// Fisher and Yates; as std::shuffle, but the same with every standard library.
-void shuffle(std::vector<std::size_t>& list, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
-}
 
 }  // namespace
 
 std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
-                                                     const std::vector<std::size_t>& training) {
+                                                     const std::vector<bool>& training) {
   Chooser chooser(table, training);
   std::vector<Set> sets;
   Set set;
@@ -147,14 +133,12 @@ RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size
 }
 
 std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
-                                   const std::vector<std::size_t>& training, const KernelFacts& facts) {
-  std::vector<bool> is_training(table.problems.size(), false);
-  for (const std::size_t problem : training) is_training[problem] = true;
+                                   const std::vector<bool>& training, const KernelFacts& facts) {
   std::vector<std::vector<TimeModel::Observation>> all;
   for (const std::size_t kernel : kernels) {
     std::vector<TimeModel::Observation>& observations = all.emplace_back();
     for (const PortfolioCell& cell : table.kernels[kernel].cells) {
-      if (!is_training[cell.problem]) continue;
+      if (!training[cell.problem]) continue;
       const PortfolioProblem& problem = table.problems[cell.problem];
       observations.push_back(
           {problem.sizes, facts.waves(kernel, cell.problem), problem.best_us * (1 + cell.regret)});
@@ -169,23 +153,6 @@ std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vecto
   return fit_time_models(all);
 }
 
-namespace {
-
-/// The kernel with the shortest predicted time of those that can run on a problem.
-std::optional<std::size_t> predicted_best(const PortfolioTable& table,
-                                          const std::vector<std::size_t>& kernels,
-                                          const std::vector<TimeModel>& models, const RegretMatrix& regrets,
-                                          const KernelFacts& facts, std::size_t problem) {
-  FastestKernel fastest;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (!std::isinf(regrets[i][problem]))
-      fastest.consider(i, models[i].time_us(table.problems[problem].sizes, facts.waves(kernels[i], problem)));
-  }
-  return fastest.kernel();
-}
-
-}  // namespace
-
 CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
                                const KernelFacts& facts) {
   CrossValidation validation;
@@ -193,22 +160,27 @@ CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptio
   if (count < 2 || options.folds < 2) return validation;
   validation.folds = std::min(options.folds, count);
   validation.regrets.assign(count, kInfinite);
-  std::vector<std::size_t> dealt = all_problems(table);
-  shuffle(dealt, options.seed);
+  std::vector<std::size_t> dealt(count);
+  std::iota(dealt.begin(), dealt.end(), std::size_t{0});
+  // Fisher and Yates; as std::shuffle, but the same with every standard library.
+  std::mt19937_64 random(options.seed);
+  for (std::size_t i = count; i > 1; --i) std::swap(dealt[i - 1], dealt[random() % i]);
   for (std::size_t fold = 0; fold < validation.folds; ++fold) {
-    std::vector<std::size_t> training;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i % validation.folds != fold) training.push_back(dealt[i]);
-    }
-    std::sort(training.begin(), training.end());
+    std::vector<bool> training(count, true);
+    for (std::size_t i = fold; i < count; i += validation.folds) training[dealt[i]] = false;
     const auto sets = choose_kernels(table, options.most_kernels, training);
     if (sets.empty()) continue;
-    const RegretMatrix regrets = regrets_of(table, sets.back(), facts);
-    const std::vector<TimeModel> models = time_models(table, sets.back(), training, facts);
-    for (std::size_t i = fold; i < count; i += validation.folds) {
-      const std::size_t problem = dealt[i];
-      const auto choice = predicted_best(table, sets.back(), models, regrets, facts, problem);
-      if (choice) validation.regrets[problem] = regrets[*choice][problem];
+    const std::vector<std::size_t>& kernels = sets.back();
+    const RegretMatrix regrets = regrets_of(table, kernels, facts);
+    const std::vector<TimeModel> models = time_models(table, kernels, training, facts);
+    for (std::size_t problem = 0; problem < count; ++problem) {
+      if (training[problem]) continue;
+      const std::vector<std::int64_t>& sizes = table.problems[problem].sizes;
+      FastestKernel fastest;
+      for (std::size_t k = 0; k < kernels.size(); ++k)
+        if (!std::isinf(regrets[k][problem]))
+          fastest.consider(k, models[k].time_us(sizes, facts.waves(kernels[k], problem)));
+      if (const auto choice = fastest.kernel()) validation.regrets[problem] = regrets[*choice][problem];
     }
   }
   return validation;
@@ -216,12 +188,13 @@ CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptio
 
 Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
                          const KernelFacts& facts) {
+  const std::vector<bool> all(table.problems.size(), true);
   Portfolio portfolio;
-  portfolio.sets = choose_kernels(table, options.most_kernels, all_problems(table));
+  portfolio.sets = choose_kernels(table, options.most_kernels, all);
   if (portfolio.sets.empty()) return portfolio;
   portfolio.kernels = portfolio.sets.back();
   portfolio.regrets = regrets_of(table, portfolio.kernels, facts);
-  portfolio.models = time_models(table, portfolio.kernels, all_problems(table), facts);
+  portfolio.models = time_models(table, portfolio.kernels, all, facts);
   portfolio.validation = cross_validate(table, options, facts);
   return portfolio;
 }

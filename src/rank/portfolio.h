@@ -61,12 +61,12 @@ struct KernelFacts {
 /// By kernel and problem: infinite where the kernel cannot run, not a number where it was not measured.
 using RegretMatrix = std::vector<std::vector<double>>;
 
-/// Chooses sets of 1, 2, ... up to `most` kernels for the problems of `training`: the kernel that lowers the
-/// mean regret most is added to the set before, then single kernels are exchanged for others as long as that
-/// lowers it. So the mean regret falls from set to set. Of equal kernels the first is taken. Ends earlier
-/// where no kernel lowers it any more.
+/// Chooses sets of 1, 2, ... up to `most` kernels for the problems that are of `training`: the kernel that
+/// lowers the mean regret most is added to the set before, then single kernels are exchanged for others as
+/// long as that lowers it. So the mean regret falls from set to set. Of equal kernels the first is taken.
+/// Ends earlier where no kernel lowers it any more.
 std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
-                                                     const std::vector<std::size_t>& training);
+                                                     const std::vector<bool>& training);
 
 /// Rows: the kernels, columns: all problems of the table.
 RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
@@ -74,7 +74,7 @@ RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size
 
 /// Models of kernels that were measured on at least one training problem, from their times there.
 std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
-                                   const std::vector<std::size_t>& training, const KernelFacts& facts);
+                                   const std::vector<bool>& training, const KernelFacts& facts);
 
 /// As many kernels as can be asked for.
 inline constexpr std::size_t kLargestPortfolio = 1000;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "store/sample_trial.h"
@@ -37,11 +36,7 @@ PortfolioTable table_of(const std::vector<std::vector<double>>& times) {
   return table;
 }
 
-std::vector<std::size_t> first(std::size_t count) {
-  std::vector<std::size_t> list(count);
-  std::iota(list.begin(), list.end(), std::size_t{0});
-  return list;
-}
+std::vector<bool> all(std::size_t count) { return std::vector<bool>(count, true); }
 
 /// Nothing is known of waves.
 KernelFacts facts_that(bool may_run) {
@@ -53,7 +48,7 @@ const KernelFacts kAlways = facts_that(true);
 
 TEST(Portfolio, TheFirstKernelHasTheSmallestMeanRegret) {
   const PortfolioTable table = table_of({{10, 30, 30}, {11, 11, 11}, {30, 10, 10}});
-  const auto sets = choose_kernels(table, 1, first(3));
+  const auto sets = choose_kernels(table, 1, all(3));
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0], (std::vector<std::size_t>{1}));
   EXPECT_NEAR(summarise_regrets(best_regrets(table, sets[0])).mean, 0.1, 1e-12);
@@ -62,29 +57,29 @@ TEST(Portfolio, TheFirstKernelHasTheSmallestMeanRegret) {
 TEST(Portfolio, AKernelThatTheNextOnesMakeUselessIsExchanged) {
   // 0 is the best alone; 1 and 2 are the best two.
   const auto sets =
-      choose_kernels(table_of({{11, 11, 11, 11}, {10, 10, 30, 30}, {30, 30, 10, 10}}), 2, first(4));
+      choose_kernels(table_of({{11, 11, 11, 11}, {10, 10, 30, 30}, {30, 30, 10, 10}}), 2, all(4));
   ASSERT_EQ(sets.size(), 2U);
   EXPECT_EQ(sets[0], (std::vector<std::size_t>{0}));
   EXPECT_EQ(std::set<std::size_t>(sets[1].begin(), sets[1].end()), (std::set<std::size_t>{1, 2}));
 }
 
 TEST(Portfolio, CoveringAProblemComesBeforeSpeed) {
-  const auto sets = choose_kernels(table_of({{10, 10, kNone}, {90, 90, 10}}), 1, first(3));
+  const auto sets = choose_kernels(table_of({{10, 10, kNone}, {90, 90, 10}}), 1, all(3));
   EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{1}));
 }
 
 TEST(Portfolio, CoveringAProblemComesBeforeAnySpeed) {
-  const auto sets = choose_kernels(table_of({{10, kNone}, {90000, 10}}), 1, first(2));
+  const auto sets = choose_kernels(table_of({{10, kNone}, {90000, 10}}), 1, all(2));
   EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{1}));
 }
 
 TEST(Portfolio, KernelsThatGainNothingAreNotAdded) {
-  EXPECT_EQ(choose_kernels(table_of({{10, 10}, {20, 20}}), 5, first(2)).size(), 1U);
-  EXPECT_TRUE(choose_kernels(PortfolioTable{{"N"}, {{"1", {1}, 1}}, {}}, 5, first(1)).empty());
+  EXPECT_EQ(choose_kernels(table_of({{10, 10}, {20, 20}}), 5, all(2)).size(), 1U);
+  EXPECT_TRUE(choose_kernels(PortfolioTable{{"N"}, {{"1", {1}, 1}}, {}}, 5, all(1)).empty());
 }
 
 TEST(Portfolio, OtherProblemsThanThoseOfTheTrainingDoNotCount) {
-  const auto sets = choose_kernels(table_of({{10, 99}, {11, 10}}), 1, first(1));
+  const auto sets = choose_kernels(table_of({{10, 99}, {11, 10}}), 1, {true, false});
   EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{0}));
 }
 
@@ -136,7 +131,7 @@ TEST(Portfolio, AKernelThatCannotRunIsNotChosenByItsPredictedTime) {
 
 TEST(Portfolio, ModelsAreMadeOfTheTrainingAlone) {
   const PortfolioTable table = table_of({{2, 4, 8, 1000}, {3, 3, 3, 3}});
-  const auto models = time_models(table, {0, 1}, {0, 1, 2}, kNever);
+  const auto models = time_models(table, {0, 1}, {true, true, true, false}, kNever);
   ASSERT_EQ(models.size(), 2U);
   EXPECT_NEAR(models[0].time_us({16}, {}), 32, 0.2);
   EXPECT_NEAR(models[1].time_us({16}, {}), 3, 0.2);
@@ -147,13 +142,13 @@ TEST(Portfolio, WavesAreUsedWhereAllOfAKernelsRowsHaveThem) {
   const PortfolioTable table = table_of({{2, 4, 8, 16}});
   KernelFacts facts = kNever;
   facts.waves = [](std::size_t, std::size_t problem) { return problem == 3 ? Waves() : Waves{1}; };
-  const auto uses_waves = [&](const std::vector<std::size_t>& training) {
+  const auto uses_waves = [&](const std::vector<bool>& training) {
     const TimeModel model = time_models(table, {0}, training, facts)[0];
     return std::any_of(model.terms().begin(), model.terms().end(),
                        [](const TimeModel::Term& term) { return term.launch.has_value(); });
   };
-  EXPECT_TRUE(uses_waves({0, 1, 2}));
-  EXPECT_FALSE(uses_waves({0, 1, 2, 3}));
+  EXPECT_TRUE(uses_waves({true, true, true, false}));
+  EXPECT_FALSE(uses_waves(all(4)));
 }
 
 TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
@@ -259,7 +254,7 @@ TEST(Portfolio, WhatWasGivenUpEverywhereIsNotChosen) {
   table.kernels.resize(2);
   table.kernels[0] = {{{0, 0}}, 1, true};
   table.kernels[1] = {{{0, 0.5}}, 2, false};
-  EXPECT_EQ(choose_kernels(table, 2, {0}), (std::vector<std::vector<std::size_t>>{{1}}));
+  EXPECT_EQ(choose_kernels(table, 2, {true}), (std::vector<std::vector<std::size_t>>{{1}}));
 }
 
 /// Operations may have problems with equal labels; the row of one may say nothing of sizes.
