@@ -42,7 +42,7 @@ using Setting = std::pair<std::string, std::string>;
 
 /// The value as the template lists it, which may write 1 as 1.0; null when it does not.
 const Value* find_listed(const Value& value, const Parameter& parameter) {
-  return find_value(parameter.values, json_text(to_json(value)));
+  return WrittenAs(parameter.values).find(json_text(to_json(value)));
 }
 
 /// What is typed, as a value of the parameter. Throws UserError.

@@ -62,7 +62,7 @@ NamedValues values_of(const std::string& parameters, const TemplateSpec& kernel)
     Value value;
     const Value* known = nullptr;
     for (const Parameter& parameter : kernel.parameters)
-      if (parameter.name == name) known = find_value(parameter.values, json.dump());
+      if (parameter.name == name) known = WrittenAs(parameter.values).find(json.dump());
     if (known != nullptr)
       value = *known;
     else if (!from_json(json, value))

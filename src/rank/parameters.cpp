@@ -37,37 +37,21 @@ std::size_t end_of_value(std::string_view text, std::size_t from) {
   return at;
 }
 
-bool is_number(std::string_view value) {
-  return !value.empty() && (value.front() == '-' || (value.front() >= '0' && value.front() <= '9'));
-}
-
-bool has_point(std::string_view value) { return value.find_first_of(".eE") != std::string_view::npos; }
-
-/// Exactly; none for a fraction, and for what is so large that not every integer is a double.
-std::optional<std::int64_t> whole_of(double number) {
-  constexpr double kExact = 9007199254740992;  // 2^53
-  if (std::trunc(number) != number || std::abs(number) > kExact) return std::nullopt;
-  return static_cast<std::int64_t>(number);
-}
-
-/// The value of a number with a point or an exponent; none where it is not a number or beyond a double.
-std::optional<double> double_of(std::string_view value) {
-  double number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
 /// Returns a value, as it is written in JSON, in the one way that identities know: "1" for "1.0" and "true".
 /// It is the value itself or in `scratch`.
 std::string_view canonical_value(std::string_view value, std::string& scratch) {
   if (value == "true") return "1";
   if (value == "false" || value == "-0") return "0";
-  if (!is_number(value) || !has_point(value)) return value;
-  const std::optional<double> number = double_of(value);
-  if (!number) return value;
-  const std::optional<std::int64_t> whole = whole_of(*number);
-  return scratch = whole ? std::to_string(*whole) : fmt::format("{}", *number);
+  const bool has_point = value.find_first_of(".eE") != value.npos;
+  if (!has_point || (value.front() != '-' && (value.front() < '0' || value.front() > '9'))) return value;
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || rest != end) return value;
+  // What is larger is left as it is, because not every integer there is a double.
+  constexpr double kExact = 9007199254740992;  // 2^53
+  const bool is_whole = std::trunc(number) == number && std::abs(number) <= kExact;
+  return scratch = is_whole ? std::to_string(static_cast<std::int64_t>(number)) : fmt::format("{}", number);
 }
 
 using Members = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -121,10 +105,6 @@ const Value* WrittenAs::find(std::string_view written) const {
   std::string scratch;
   const auto found = values_.find(std::string(canonical_value(written, scratch)));
   return found == values_.end() ? nullptr : found->second;
-}
-
-const Value* find_value(const std::vector<Value>& values, std::string_view written) {
-  return WrittenAs(values).find(written);
 }
 
 }  // namespace tiletune

@@ -37,7 +37,4 @@ class WrittenAs {
   std::unordered_map<std::string, const Value*> values_;  ///< by how identities know them
 };
 
-/// WrittenAs::find() for one value only.
-const Value* find_value(const std::vector<Value>& values, std::string_view written);
-
 }  // namespace tiletune

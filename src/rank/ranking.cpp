@@ -109,20 +109,6 @@ std::vector<RankedRow> leaders_of(const RankingGroup& group) {
   return leaders;
 }
 
-namespace {
-
-/// The first, as kernels are ordered by time; null: there is none.
-const RankingRow* fastest_of(const LadderStep& step, std::span<const RankingRow> kernels,
-                             const std::vector<std::string>& templates) {
-  for (const RankingRow& kernel : kernels) {
-    if (templates[kernel.template_number] == step.template_name && (!step.takes || step.takes(kernel.id)))
-      return &kernel;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<LadderStep>& steps) {
   std::vector<Ladder> ladders;
   for (const ComparableRows& comparable : rows.comparable()) {
@@ -137,8 +123,12 @@ std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<LadderSte
     std::set<std::string> whole;  // a config may list variants of one template
     for (const LadderStep& step : steps) {
       if (step.name.empty() && !whole.insert(step.template_name).second) continue;
-      const RankingRow* row = fastest_of(step, comparable.kernels, rows.kernel_templates());
-      if (row != nullptr) add(*row, step.name);
+      // Kernels are ordered by time.
+      const auto fastest = std::ranges::find_if(comparable.kernels, [&](const RankingRow& kernel) {
+        return rows.kernel_templates()[kernel.template_number] == step.template_name &&
+               (!step.takes || step.takes(kernel.id));
+      });
+      if (fastest != comparable.kernels.end()) add(*fastest, step.name);
     }
     if (ladder.rungs.empty()) continue;
     for (const RankingRow& baseline : comparable.baselines) add(baseline, "");

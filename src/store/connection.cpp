@@ -168,21 +168,6 @@ bool has_shared_index(const fs::path& file) {
   return fs::exists(file.string() + "-shm", ignored);
 }
 
-/// SQLite gives the files of WAL mode the permissions of the database: beside a write-protected one in a
-/// folder that can be written they would be left behind and stop every later writer.
-bool would_leave_files_behind(const fs::path& file) {
-  return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0 && is_complete(file) &&
-         !has_shared_index(file);
-}
-
-/// A database that was copied with its log. To read it, SQLite would make a file -shm, of this user and with
-/// the permissions of the database, which may stop later writers.
-bool has_log_without_index(const fs::path& file) {
-  std::error_code ignored;
-  const bool regular = fs::symlink_status(file.string() + "-wal", ignored).type() == fs::file_type::regular;
-  return regular && has_content_beside(file, "-wal") && !has_shared_index(file);
-}
-
 /// 20 bytes, or what the file has.
 std::string begin_of(const fs::path& file) {
   std::string begin(20, '\0');
@@ -190,12 +175,6 @@ std::string begin_of(const fs::path& file) {
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(in.gcount()));
   return begin;
-}
-
-/// Whether the file was written last in WAL mode, as its header says (sqlite.org/fileformat2.html, 1.3).
-bool is_in_wal_mode(const fs::path& file) {
-  const std::string begin = begin_of(file);
-  return begin.size() == 20 && begin[18] == 2;  // the version of the format for writing
 }
 
 /// Its first bytes say so (RFC 1952).
@@ -214,7 +193,11 @@ SQLite::Database open_immutable(const fs::path& absolute, int timeout_ms) {
 /// Throws SQLite::Exception with SQLITE_CANTOPEN or SQLITE_READONLY when it cannot be read without changing
 /// something.
 SQLite::Database open_where_it_lies(const fs::path& absolute, int timeout_ms) {
-  if (would_leave_files_behind(absolute)) return open_immutable(absolute, timeout_ms);
+  // SQLite gives the files of WAL mode the permissions of the database: beside a write-protected one in a
+  // folder that can be written they would be left behind and stop every later writer.
+  const bool is_protected = ::faccessat(AT_FDCWD, absolute.c_str(), W_OK, AT_EACCESS) != 0;
+  if (is_protected && is_complete(absolute) && !has_shared_index(absolute))
+    return open_immutable(absolute, timeout_ms);
   try {
     // Not OPEN_READONLY: the last reader of that kind leaves -wal and -shm files behind.
     const bool complete = is_complete(absolute);
@@ -293,9 +276,16 @@ Connection open_unpacked(const fs::path& file, const fs::path& packed) {
 
 Connection open_for_reading(const fs::path& file, const fs::path& absolute, int timeout_ms) {
   if (is_gzipped(absolute)) return open_unpacked(file, absolute);
-  if (has_log_without_index(absolute)) return open_private_copy(file, absolute, timeout_ms);
-  // It was copied there: nobody writes to it in that mode, and a reader must not begin to.
-  if (!network_file_system(absolute).empty() && is_in_wal_mode(absolute)) {
+  // A database was copied with its log. To read it, SQLite would make a file -shm, of this user and with the
+  // permissions of the database, which may stop later writers.
+  std::error_code ignored;
+  const bool has_log = fs::is_regular_file(fs::symlink_status(absolute.string() + "-wal", ignored));
+  if (has_log && has_content_beside(absolute, "-wal") && !has_shared_index(absolute))
+    return open_private_copy(file, absolute, timeout_ms);
+  // It was written last in WAL mode, as its header says (sqlite.org/fileformat2.html, 1.3: the version of the
+  // format for writing), and copied there: nobody writes to it in that mode, and a reader must not begin to.
+  const std::string begin = begin_of(absolute);
+  if (!network_file_system(absolute).empty() && begin.size() == 20 && begin[18] == 2) {
     if (is_complete(absolute)) return {nullptr, open_immutable(absolute, timeout_ms)};
     return open_private_copy(file, absolute, timeout_ms);
   }
@@ -307,20 +297,17 @@ Connection open_for_reading(const fs::path& file, const fs::path& absolute, int 
   return open_private_copy(file, absolute, timeout_ms);
 }
 
-/// Readers understand one schema alone.
-Connection upgraded_copy(Connection original, const fs::path& file) {
-  auto folder = std::make_unique<ScratchFolder>();
-  const fs::path copy = folder->path() / "upgraded.db";
-  copy_pages(original.database, copy, never_stop);
-  SQLite::Database database = open_copy(copy);
-  upgrade_copy(database, file);
-  return {std::move(folder), std::move(database)};
-}
-
 Connection open_to_read(const fs::path& file, const fs::path& absolute, int timeout_ms) {
   Connection connection = open_for_reading(file, absolute, timeout_ms);
-  if (check_contents(connection.database, file).outdated())
-    connection = upgraded_copy(std::move(connection), file);
+  // Readers understand one schema alone.
+  if (check_contents(connection.database, file).outdated()) {
+    auto folder = std::make_unique<ScratchFolder>();
+    const fs::path copy = folder->path() / "upgraded.db";
+    copy_pages(connection.database, copy, never_stop);
+    Connection upgraded{std::move(folder), open_copy(copy)};
+    upgrade_copy(upgraded.database, file);
+    std::swap(connection, upgraded);
+  }
   apply_settings(connection.database);
   connection.database.exec("PRAGMA query_only = ON");
   return connection;

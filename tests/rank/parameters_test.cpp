@@ -51,13 +51,13 @@ TEST(Parameters, LargeNumbersKeepTheirDigits) {
 
 TEST(Parameters, AValueIsFoundHoweverItIsWritten) {
   const std::vector<Value> numbers{0.5, std::int64_t{1}, 2.0};
-  EXPECT_EQ(find_value(numbers, "1.0"), &numbers[1]);
-  EXPECT_EQ(find_value(numbers, "true"), &numbers[1]);
-  EXPECT_EQ(find_value(numbers, "2"), &numbers[2]);
-  EXPECT_EQ(find_value(numbers, "3"), nullptr);
+  EXPECT_EQ(WrittenAs(numbers).find("1.0"), &numbers[1]);
+  EXPECT_EQ(WrittenAs(numbers).find("true"), &numbers[1]);
+  EXPECT_EQ(WrittenAs(numbers).find("2"), &numbers[2]);
+  EXPECT_EQ(WrittenAs(numbers).find("3"), nullptr);
   const std::vector<Value> texts{std::string("1"), std::string("float")};
-  EXPECT_EQ(find_value(texts, R"("float")"), &texts[1]);
-  EXPECT_EQ(find_value(texts, "1"), nullptr);
+  EXPECT_EQ(WrittenAs(texts).find(R"("float")"), &texts[1]);
+  EXPECT_EQ(WrittenAs(texts).find("1"), nullptr);
 }
 
 TEST(Parameters, ValuesAreFoundAgainAndAgain) {
