@@ -244,10 +244,8 @@ std::optional<double> microseconds_of(std::string_view unit) {
   std::string name(unit);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   if (name.size() > 3 && name.back() == 's') name.pop_back();
-  for (const Unit& known : kUnits) {
-    if (known.name == name) return known.microseconds;
-  }
-  return std::nullopt;
+  const auto* const known = std::ranges::find(kUnits, name, &Unit::name);
+  return known == kUnits.end() ? std::nullopt : std::optional(known->microseconds);
 }
 
 std::string utc_time(std::string_view text) {

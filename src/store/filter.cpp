@@ -112,10 +112,6 @@ struct NewestSource {
   SweepTime sweep;
   std::string recorded_at, hash;
   std::map<std::string, std::set<std::string>> files = {};  ///< contents by name
-
-  bool is_older_than(const SweepTime& other, const std::string& at) const {
-    return std::tie(sweep, recorded_at) < std::tie(other, at);
-  }
 };
 
 /// The sources of all rows, each with the last time of a row of it. Rows that follow each other mostly share
@@ -160,7 +156,8 @@ std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std
   for (const auto& [source, recorded_at] : sources) {
     const auto [found, is_new] =
         newest.try_emplace(source.template_name, NewestSource{source.sweep, recorded_at, source.hash});
-    if (!is_new && found->second.is_older_than(source.sweep, recorded_at))
+    if (!is_new &&
+        std::tie(found->second.sweep, found->second.recorded_at) < std::tie(source.sweep, recorded_at))
       found->second = {source.sweep, recorded_at, source.hash};
   }
   for (const auto& [source, recorded_at] : sources) {
