@@ -176,10 +176,7 @@ AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGrou
     if (!judged.kernel) continue;
     judged.regret = results[*judged.kernel].regrets[i];
     const std::int64_t failure = results[*judged.kernel].failures[i];
-    judged.applied = !std::isnan(judged.regret) ? Applied::judged
-                     : failure != 0             ? Applied::failed
-                                                : Applied::unmeasured;
-    if (judged.applied == Applied::failed) judged.outcome = name(database.row(failure).outcome);
+    if (std::isnan(judged.regret) && failure != 0) judged.outcome = name(database.row(failure).outcome);
   }
   return all;
 }
@@ -265,17 +262,9 @@ std::vector<AppliedPortfolio> apply_portfolios(const std::vector<ExportedPortfol
 namespace {
 
 std::string result_text(const AppliedProblem& problem) {
-  switch (problem.applied) {
-    case Applied::judged:
-      return "measured";
-    case Applied::unmeasured:
-      return "not_measured";
-    case Applied::failed:
-      return problem.outcome;
-    case Applied::none:
-      return "no_kernel";
-  }
-  return {};
+  if (!problem.kernel) return "no_kernel";
+  if (!std::isnan(problem.regret)) return "measured";
+  return problem.outcome.empty() ? "not_measured" : problem.outcome;
 }
 
 /// Of the chosen kernels, or of the best of the kernels. Problems that were not judged count as unmeasured.
@@ -313,12 +302,14 @@ ViewRows problem_rows(const AppliedPortfolio& applied) {
   };
 }
 
-/// "2 problems are not judged: the chosen kernel was not measured at 64x64x64, 128x64x64"
-void add_not_judged(const AppliedPortfolio& applied, Applied why, const char* text,
+/// "2 problems are not judged: the chosen kernel was not measured at 64x64x64, 128x64x64". `result`: that of
+/// these problems; empty: the outcome of what failed.
+void add_not_judged(const AppliedPortfolio& applied, std::string_view result, const char* text,
                     std::vector<std::string>& lines) {
   std::vector<std::string> labels;
   for (const AppliedProblem& problem : applied.problems) {
-    if (problem.applied == why) labels.push_back(printable(problem.label));
+    const std::string is = problem.outcome.empty() ? result_text(problem) : "";
+    if (is == result) labels.push_back(printable(problem.label));
   }
   if (labels.empty()) return;
   lines.push_back(fmt::format("{} {} not judged: {} at {}", counted(labels.size(), "problem"),
@@ -337,9 +328,9 @@ Lines lines_of(const AppliedPortfolio& applied) {
       few.configurations == many.configurations ? "" : fmt::format(" to {}", many.configurations);
   lines.push_back(fmt::format("the regret refers to the fastest of the configurations measured there: {}{}",
                               few.configurations, most));
-  add_not_judged(applied, Applied::unmeasured, "the chosen kernel was not measured", lines);
-  add_not_judged(applied, Applied::failed, "the chosen kernel failed", lines);
-  add_not_judged(applied, Applied::none, "no kernel's constraints hold", lines);
+  add_not_judged(applied, "not_measured", "the chosen kernel was not measured", lines);
+  add_not_judged(applied, "", "the chosen kernel failed", lines);
+  add_not_judged(applied, "no_kernel", "no kernel's constraints hold", lines);
   const ExportedPortfolio& portfolio = applied.portfolio;
   if (portfolio.gpu != applied.what.gpu)
     lines.push_back(fmt::format("the kernels were chosen on {}", printable(portfolio.gpu)));

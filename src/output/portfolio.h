@@ -89,24 +89,16 @@ struct ExportedPortfolio {
 /// At least one. Throws UserError with the place of what is not as `export` writes it.
 std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file);
 
-enum class Applied {
-  judged,      ///< the chosen kernel was measured
-  unmeasured,  ///< it has no row
-  failed,      ///< it did not run
-  none,        ///< no kernel's constraints hold
-};
-
 struct AppliedProblem {
   std::string label;
-  double best_us = 0;              ///< of all configurations that were measured there
-  std::size_t configurations = 0;  ///< how many these are
-  Applied applied = Applied::none;
-  std::optional<std::size_t> kernel = {};  ///< that is chosen
-  /// Regret of `kernel`; not a number where it is not judged.
+  double best_us = 0;                      ///< of all configurations that were measured there
+  std::size_t configurations = 0;          ///< how many these are
+  std::optional<std::size_t> kernel = {};  ///< that is chosen; none where no kernel's constraints hold
+  /// Regret of `kernel`; not a number where it was not measured.
   double regret = std::numeric_limits<double>::quiet_NaN();
   /// The portfolio's least regret; not a number where none ran.
   double least_regret = std::numeric_limits<double>::quiet_NaN();
-  std::string outcome = {};  ///< of a failed one
+  std::string outcome = {};  ///< of `kernel`, where it did not run; empty where it has no row
 };
 
 /// The problems of a database that have what a portfolio is for.

@@ -155,60 +155,58 @@ std::optional<std::string> cpp_number(const std::string& expression,
 
 namespace {
 
-/// Visits a recorded list of expressions: whether each is one, and its value, if it has one, for sizes. Ends
-/// where `visit` returns false. Returns false where the list or the names of dimensions are not valid.
-template <typename Visit>
-bool evaluate(const std::string& expressions, const std::vector<std::int64_t>& sizes,
-              const std::vector<std::string>& dimensions, const Visit& visit) {
+/// An element of a recorded list of expressions: whether it is text, and its value, if it has one.
+using Evaluated = std::pair<bool, std::optional<Value>>;
+
+/// None where the list or the names of dimensions are not valid.
+std::optional<std::vector<Evaluated>> evaluate(const std::string& expressions,
+                                               const std::vector<std::int64_t>& sizes,
+                                               const std::vector<std::string>& dimensions) {
   const nlohmann::ordered_json list = parsed_cell(expressions);
+  if (!list.is_array()) return std::nullopt;
   SymbolTable symbols;
   try {
     for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
   } catch (const UserError&) {
-    return false;
+    return std::nullopt;
   }
   const std::vector<Value> values(sizes.begin(), sizes.end());
-  const auto value_of = [&](const nlohmann::ordered_json& expression) -> std::optional<Value> {
+  std::vector<Evaluated> all;
+  for (const nlohmann::ordered_json& expression : list) {
+    Evaluated& one = all.emplace_back(expression.is_string(), std::nullopt);
     try {
-      if (expression.is_string())
-        return space::evaluate(space::Program({expression.get<std::string>(), Where{}}, symbols), values);
+      if (one.first)
+        one.second =
+            space::evaluate(space::Program({expression.get<std::string>(), Where{}}, symbols), values);
     } catch (const UserError&) {
     }
-    return std::nullopt;
-  };
-  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i)
-    if (!visit(list[i].is_string(), value_of(list[i]))) break;
-  return list.is_array();
+  }
+  return all;
 }
 
 }  // namespace
 
 std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
                             const std::vector<std::string>& dimensions) {
+  const auto conditions = evaluate(size_conditions, sizes, dimensions);
+  if (!conditions) return std::nullopt;
   bool is_known = true;
-  bool is_violated = false;
-  const bool is_valid = evaluate(
-      size_conditions, sizes, dimensions, [&](bool is_expression, const std::optional<Value>& value) {
-        is_known = is_known && is_expression;
-        is_violated = is_expression && !(value && space::is_true(space::to_scalar(*value)));
-        return !is_violated;
-      });
-  if (is_violated) return false;
-  return is_valid && is_known ? std::optional(true) : std::nullopt;
+  for (const auto& [is_expression, value] : *conditions) {
+    if (is_expression && !(value && space::is_true(space::to_scalar(*value)))) return false;
+    is_known = is_known && is_expression;
+  }
+  return is_known ? std::optional(true) : std::nullopt;
 }
 
 std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
                              const std::vector<std::string>& dimensions) {
   std::vector<double> all;
-  evaluate(waves, sizes, dimensions, [&](bool, const std::optional<Value>& value) {
+  for (const auto& [is_expression, value] :
+       evaluate(waves, sizes, dimensions).value_or(std::vector<Evaluated>())) {
     const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    const bool is_known = number != nullptr && *number >= 0;
-    if (is_known)
-      all.push_back(static_cast<double>(*number));
-    else
-      all.clear();
-    return is_known;
-  });
+    if (number == nullptr || *number < 0) return {};
+    all.push_back(static_cast<double>(*number));
+  }
   return all;
 }
 
