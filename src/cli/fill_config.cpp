@@ -292,7 +292,7 @@ int write_fill_configs(const std::vector<AppliedPortfolio>& applied, const fs::p
   FillWriter writer(file, stop);
   for (const AppliedPortfolio& one : applied) {
     for (const AppliedProblem& problem : one.problems) {
-      if (problem.applied != Applied::unmeasured) continue;
+      if (problem.result() != "not_measured") continue;
       const Trial& kernel = one.portfolio.kernels[*problem.kernel];
       writer.add({writer.sides.size(), one.what.gpu, kernel.scalars, one.what.cache}, kernel, problem.label);
     }

@@ -211,6 +211,12 @@ std::optional<std::size_t> ExportedPortfolio::choice(const std::vector<std::int6
   return fastest.kernel();
 }
 
+std::string AppliedProblem::result() const {
+  if (!kernel) return "no_kernel";
+  if (!std::isnan(regret)) return "measured";
+  return outcome.empty() ? "not_measured" : outcome;
+}
+
 std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file) {
   const std::string name = file.string();
   const Json document = parse_json(read_file(file, kLargestJson), name);
@@ -261,12 +267,6 @@ std::vector<AppliedPortfolio> apply_portfolios(const std::vector<ExportedPortfol
 
 namespace {
 
-std::string result_text(const AppliedProblem& problem) {
-  if (!problem.kernel) return "no_kernel";
-  if (!std::isnan(problem.regret)) return "measured";
-  return problem.outcome.empty() ? "not_measured" : problem.outcome;
-}
-
 /// Of the chosen kernels, or of the best of the kernels. Problems that were not judged count as unmeasured.
 RegretSummary summary_of(const AppliedPortfolio& applied, double AppliedProblem::*regret) {
   std::vector<double> regrets;
@@ -297,7 +297,7 @@ ViewRows problem_rows(const AppliedPortfolio& applied) {
       const Trial kernel = place ? applied.portfolio.kernels[*place] : Trial();
       visit({problem.label, problem.best_us, count_cell(problem.configurations),
              place ? count_cell(*place + 1) : Cell(), count_cell(place), kernel.template_name,
-             kernel.parameters, 100 * problem.regret, 100 * problem.least_regret, result_text(problem)});
+             kernel.parameters, 100 * problem.regret, 100 * problem.least_regret, problem.result()});
     }
   };
 }
@@ -308,7 +308,7 @@ void add_not_judged(const AppliedPortfolio& applied, std::string_view result, co
                     std::vector<std::string>& lines) {
   std::vector<std::string> labels;
   for (const AppliedProblem& problem : applied.problems) {
-    const std::string is = problem.outcome.empty() ? result_text(problem) : "";
+    const std::string is = problem.outcome.empty() ? problem.result() : "";
     if (is == result) labels.push_back(printable(problem.label));
   }
   if (labels.empty()) return;

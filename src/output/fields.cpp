@@ -16,23 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename Number>
-Cell cell_of(const std::optional<Number>& number) {
-  return number ? Cell(static_cast<std::int64_t>(*number)) : Cell();
-}
-
 /// "97.0..103"
 Cell interval_of(const RankedTrial& row) {
   const Trial& trial = row.trial;
   if (!trial.ci_low_us || !trial.ci_high_us) return {};
   return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
-}
-
-/// The throughput of launches that follow each other for seconds.
-Cell sustained_tflops_of(const RankedTrial& row) {
-  const Trial& trial = row.trial;
-  if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
-  return *trial.tflops * *trial.median_us / *trial.sustained_us;
 }
 
 Field field_of(const Column& column) {
@@ -57,7 +45,10 @@ std::vector<Field> added_fields() {
            false},
           {{"verified", CellType::integer, ColumnOf::all, nullptr, 0, true},
            "1: results were compared with a reference, 0: with nothing (timed on a GPU only)",
-           [](const RankedTrial& row) { return cell_of(verified_of(row.trial)); }},
+           [](const RankedTrial& row) {
+             const auto verified = verified_of(row.trial);
+             return verified ? Cell(std::int64_t{*verified}) : Cell();
+           }},
           {{"ci_us", CellType::text, ColumnOf::people, nullptr, drop_order("ci_us")},
            "ci_low_us..ci_high_us: the median's 95% interval, us",
            interval_of,
@@ -68,30 +59,28 @@ std::vector<Field> added_fields() {
            limiter.sorted_by},
           {{"sustained_tflops", CellType::real, ColumnOf::people, nullptr, drop_order("sustained_tflops")},
            "10^12 operations per second, back to back: tflops * median_us / sustained_us",
-           sustained_tflops_of}};
+           [](const RankedTrial& row) -> Cell {
+             const Trial& trial = row.trial;
+             if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
+             return *trial.tflops * *trial.median_us / *trial.sustained_us;
+           }}};
 }
 
-/// By place among the rows. Rows are read in the order in which they lie in the database: it matters where
-/// there are millions.
-std::vector<Cell> cells_of(const Database& database, const std::vector<RankedRow>& rows, const Field& field) {
+/// All cells of a column that are not null hold one type, so Cell's own order compares their values. Rows are
+/// read in the order in which they lie in the database: it matters where there are millions.
+std::vector<RankedRow> sorted_rows(const Database& database, const std::vector<RankedRow>& rows,
+                                   const SortOrder& order) {
+  std::vector<std::size_t> places(rows.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::vector<std::size_t> by_id = places;
+  std::ranges::sort(by_id, {}, [&](std::size_t i) { return rows[i].id; });
+  const Field& field = *order.field;
   std::vector<Cell> cells(rows.size());
-  std::vector<std::size_t> by_id(rows.size());
-  std::iota(by_id.begin(), by_id.end(), 0U);
-  std::sort(by_id.begin(), by_id.end(), [&](auto a, auto b) { return rows[a].id < rows[b].id; });
   for (const std::size_t i : by_id) {
     cells[i] = !field.reads_trial           ? field.read({{}, rows[i].rank, rows[i].tied})
                : field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
                                             : database.cell(rows[i].id, *field.sorted_by);
   }
-  return cells;
-}
-
-/// All cells of a column that are not null hold one type, so Cell's own order compares their values.
-std::vector<RankedRow> sorted_rows(const Database& database, const std::vector<RankedRow>& rows,
-                                   const SortOrder& order) {
-  const std::vector<Cell> cells = cells_of(database, rows, *order.field);
-  std::vector<std::size_t> places(rows.size());
-  std::iota(places.begin(), places.end(), 0U);
   std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
     const bool a_is_null = std::holds_alternative<std::monostate>(cells[a]);
     const bool b_is_null = std::holds_alternative<std::monostate>(cells[b]);
@@ -132,14 +121,6 @@ const std::vector<Field>& known_fields() {
     return fields;
   }();
   return kFields;
-}
-
-std::vector<Field> all_fields() {
-  std::vector<Field> fields = known_fields();
-  std::erase_if(fields, [](const Field& field) {
-    return field.writers == ColumnOf::people || field.type == CellType::blob;
-  });
-  return fields;
 }
 
 const Field& field_by_name(const std::string& name) {
@@ -201,13 +182,8 @@ std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fie
   return cells;
 }
 
-std::string human_cell(const Trial& trial, const std::string& column_name) {
-  const Column& column = column_by_name(column_name);
-  return human_text(column.read(trial), column.type);
-}
-
 std::string parameters_text(const Trial& trial) {
-  return trial.kind == "baseline" ? "(baseline)" : human_cell(trial, "parameters");
+  return trial.kind == "baseline" ? "(baseline)" : human_text(trial.parameters, CellType::json);
 }
 
 std::vector<std::string> unverified_lines(std::size_t rows) {

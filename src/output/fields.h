@@ -53,8 +53,6 @@ std::optional<bool> verified_of(const Trial& trial);
 
 /// Everything that --columns can name.
 const std::vector<Field>& known_fields();
-/// rank, tied, verified and every column but the raw samples.
-std::vector<Field> all_fields();
 /// Throws UserError with the nearest name.
 const Field& field_by_name(const std::string& name);
 std::vector<Field> fields_by_name(const std::vector<std::string>& names);
@@ -85,8 +83,6 @@ std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& 
 RankedTrial read_row(const Database& database, const RankedRow& row);
 std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fields);
 
-/// One cell of a trial for people, by column name.
-std::string human_cell(const Trial& trial, const std::string& column);
 /// "BM=128 BN=64", or "(baseline)".
 std::string parameters_text(const Trial& trial);
 /// A line about so many rows whose results were compared with nothing; none of 0.

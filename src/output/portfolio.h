@@ -99,6 +99,9 @@ struct AppliedProblem {
   /// The portfolio's least regret; not a number where none ran.
   double least_regret = std::numeric_limits<double>::quiet_NaN();
   std::string outcome = {};  ///< of `kernel`, where it did not run; empty where it has no row
+
+  /// "measured", "not_measured" of a kernel without a row, the outcome of one that failed, or "no_kernel".
+  std::string result() const;
 };
 
 /// The problems of a database that have what a portfolio is for.

@@ -1,13 +1,13 @@
 #include "output/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <iostream>
 
 #include "base/text.h"
 #include "output/display.h"
+#include "output/table.h"
 
 namespace tiletune {
 
@@ -19,17 +19,12 @@ constexpr milliseconds kTerminalInterval{100};
 constexpr milliseconds kPlainInterval{10000};
 constexpr const char* kEraseLine = "\r\x1b[K";
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
-
 }  // namespace
 
 Progress::Progress(bool quiet, bool terminal)
     : Progress(quiet, terminal,
-               {&std::cerr, [] { return std::chrono::steady_clock::now(); }, terminal_width}) {}
+               {&std::cerr, [] { return std::chrono::steady_clock::now(); },
+                [] { return line_width(nullptr, terminal_columns(STDERR_FILENO), 80); }}) {}
 
 Progress::Progress(bool quiet, bool terminal, Surroundings surroundings)
     : quiet_(quiet), terminal_(terminal), surroundings_(std::move(surroundings)) {}

@@ -197,15 +197,18 @@ ViewPage page_of(const RankingGroup& group, const Database& database, const Rank
   return {std::move(table), std::move(lines)};
 }
 
-/// In CSV, what tells groups apart leads every record, chosen or not.
+/// In CSV, what tells groups apart leads every record, chosen or not. None chosen: rank, tied, verified and
+/// every column but the raw samples.
 std::vector<Field> fields_for_programs(const std::vector<std::string>& chosen,
                                        std::vector<ViewColumn>& columns) {
   std::vector<Field> fields = comparable_fields({});
   columns = columns_of(fields, ColumnOf::csv);
-  for (Field& field : chosen.empty() ? all_fields() : fields_by_name(chosen)) {
+  for (const Field& field : chosen.empty() ? known_fields() : fields_by_name(chosen)) {
+    const bool is_left_out = field.writers == ColumnOf::people || field.type == CellType::blob;
+    if (chosen.empty() && is_left_out) continue;
     const bool is_there = std::ranges::find(fields, field.name, &Field::name) != fields.end();
     columns.push_back(columns_of({field}, is_there ? ColumnOf::json : ColumnOf::programs).front());
-    fields.push_back(std::move(field));
+    fields.push_back(field);
   }
   return fields;
 }

@@ -227,19 +227,15 @@ std::size_t line_width(const char* columns, std::size_t terminal, std::size_t ot
   return terminal > 0 ? terminal : otherwise;
 }
 
-namespace {
-
-/// 0: it is no terminal, or one that does not say.
-std::size_t stdout_columns() {
+std::size_t terminal_columns(int file) {
   winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return ::ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
-
-}  // namespace
 
 std::size_t stdout_width() {
   constexpr std::size_t kLeast = 60, kMost = 200;
-  return std::clamp(line_width(std::getenv("COLUMNS"), stdout_columns(), kUsualWidth), kLeast, kMost);
+  return std::clamp(line_width(std::getenv("COLUMNS"), terminal_columns(STDOUT_FILENO), kUsualWidth), kLeast,
+                    kMost);
 }
 
 bool stdout_wants_colour() {
@@ -252,7 +248,8 @@ bool stdout_wants_colour() {
 
 TextStyle stdout_style() {
   if (::isatty(STDOUT_FILENO) != 1) return {};
-  return {stdout_wants_colour(), line_width(std::getenv("COLUMNS"), stdout_columns(), kAnyWidth)};
+  return {stdout_wants_colour(),
+          line_width(std::getenv("COLUMNS"), terminal_columns(STDOUT_FILENO), kAnyWidth)};
 }
 
 }  // namespace tiletune

@@ -93,6 +93,8 @@ std::string markdown_text(std::string_view text);
 
 /// How long lines may be where nothing tells.
 inline constexpr std::size_t kUsualWidth = 120;
+/// Columns of the terminal that a file is; 0: it is no terminal, or one that does not say.
+std::size_t terminal_columns(int file);
 /// A terminal's line width: what COLUMNS says (null or no number: nothing), else what the terminal says (0:
 /// nothing), else `otherwise`.
 std::size_t line_width(const char* columns, std::size_t terminal, std::size_t otherwise);
