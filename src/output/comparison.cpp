@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -15,6 +16,162 @@ namespace tiletune {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// "4096x4096x4096 on NVIDIA H200 (gemm, f32, alpha=1 beta=0, cold)"
+std::string title_of(const ComparedProblem& problem) {
+  std::string title = problem.problem + (problem.gpu.empty() ? "" : " on " + problem.gpu);
+  return printable(problem.conditions.empty() ? title : fmt::format("{} ({})", title, problem.conditions));
+}
+
+std::vector<std::string> names_of(const std::set<Source>& sources) {
+  std::vector<std::string> names;
+  for (const Source source : sources) names.emplace_back(name(source));
+  return names;
+}
+
+std::string side_name(const Comparison& comparison, std::size_t side) {
+  return printable(comparison.sides.at(side).name);
+}
+
+std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
+  const std::string sides =
+      fmt::format("{} and {}", side_name(comparison, pair.first), side_name(comparison, pair.second));
+  if (pair.common == 0) return fmt::format("{}: no configuration ran on both", sides);
+  const std::string spearman = pair.spearman ? fmt::format("Spearman {:.3f} over", *pair.spearman)
+                                             : std::string("no rank correlation in");
+  std::string text = fmt::format("{}: {} {} common configuration{}", sides, spearman, pair.common,
+                                 pair.common == 1 ? "" : "s");
+  // One percent of a few configurations says nothing.
+  constexpr std::size_t kFewestInTop = 5;
+  if (pair.top < kFewestInTop) return text;
+  return text + fmt::format("; of the fastest 1% on each ({}) {} the same", pair.top,
+                            pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
+}
+
+std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, double above) {
+  const ComparedProblem& problem = comparison.problems[slower.problem];
+  const SideOfProblem& first = problem.sides[slower.first];
+  const SideOfProblem& later = problem.sides[slower.later];
+  const std::string first_name = side_name(comparison, slower.first);
+  const std::string later_name = side_name(comparison, slower.later);
+  if (!slower.percent) {
+    const std::size_t count = later.failed + later.undecided;
+    return fmt::format(
+        "slower: {}: runs on {}, no longer on {}: {}", title_of(problem), first_name, later_name,
+        count == 1 ? "its only configuration fails" : fmt::format("all its {} configurations fail", count));
+  }
+  std::string text = fmt::format("slower: {}: the fastest takes {} us on {}, {} us on {}: {:+.2f}%, ",
+                                 title_of(problem), three_digits(first.fastest.time_us), first_name,
+                                 three_digits(later.fastest.time_us), later_name, *slower.percent);
+  if (!slower.has_intervals)
+    return text + fmt::format("beyond {}%; neither has an interval, so the noise is unknown", above);
+  text += slower.is_certain ? fmt::format("beyond {}% and the noise", above)
+                            : "but within the noise: not counted";
+  return text + fmt::format(" (intervals {}..{} and {}..{})", three_digits(first.fastest.low_us),
+                            three_digits(first.fastest.high_us), three_digits(later.fastest.low_us),
+                            three_digits(later.fastest.high_us));
+}
+
+std::string first_few(const std::vector<std::string>& problems) {
+  constexpr std::size_t kMostShown = 5;
+  if (problems.size() <= kMostShown) return join(problems, ", ");
+  return fmt::format("{}, and {} more", join(std::span(problems).first(kMostShown), ", "),
+                     problems.size() - kMostShown);
+}
+
+/// What is said above all tables: that sources are mixed, and that there are several GPUs where these are no
+/// sides.
+Lines lines_above(const Comparison& comparison) {
+  Lines lines;
+  std::vector<std::string> sources;
+  for (const ComparedSide& side : comparison.sides)
+    if (!side.sources.empty())
+      sources.push_back(fmt::format("{} {}", printable(side.name), join(names_of(side.sources), " and ")));
+  if (comparison.mixes_sources())
+    lines.push_back(
+        fmt::format("warning: times of different sources are shown side by side: {}", join(sources, "; ")));
+  // Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
+  std::set<std::string> gpus;
+  for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);
+  if (comparison.by == CompareBy::gpu || gpus.size() < 2) return lines;
+  std::vector<std::string> sides;
+  for (const ComparedSide& side : comparison.sides)
+    sides.push_back(fmt::format("{} of {}", side.name, fmt::join(side.gpus, ", ")));
+  lines.push_back(printable(
+      fmt::format("note: there are several GPUs, and each is compared on its own (--gpu picks one): {}",
+                  join(sides, "; "))));
+  return lines;
+}
+
+bool has_unverified(const Portability& shown) {
+  return std::ranges::any_of(shown.on, [](const Standing& on) { return on.verified == false; });
+}
+
+/// Under a problem's tables: pairs of sides, joined templates, what is rough, left out or unmeasured.
+Lines lines_under(const Comparison& comparison, const ComparedProblem& problem) {
+  Lines lines;
+  for (const PairOfSides& pair : problem.pairs) lines.push_back(pair_line(comparison, pair));
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    const SideOfProblem& facts = problem.sides[side];
+    if (facts.screened > 0)
+      lines.push_back(fmt::format(
+          "{}: {} of {} configurations were dropped as slow (~); their times come from few samples",
+          side_name(comparison, side), facts.screened, facts.ran));
+  }
+  for (std::string& line : notes_on(comparison, problem)) lines.push_back(std::move(line));
+  // "the best of A100 40GB on H100 SXM, NVIDIA H200", by what is lacking.
+  for (std::size_t from = 0; from < problem.best_of.size(); ++from) {
+    std::vector<std::string> lacking;
+    const std::vector<Standing>& on = problem.best_of[from].on;
+    for (std::size_t to = 0; to < on.size(); ++to)
+      if (on[to].known == Known::unmeasured) lacking.push_back(side_name(comparison, to));
+    if (lacking.empty()) continue;
+    // Kernels of other tools seldom have a template here.
+    const bool is_foreign = problem.sides[from].source == Source::imported;
+    lines.push_back(fmt::format(
+        "unmeasured (?): the best of {} on {}; --fill FILE writes the config that measures it{}",
+        side_name(comparison, from), join(lacking, ", "), is_foreign ? " if its template exists here" : ""));
+  }
+  if (std::ranges::any_of(problem.best_of, has_unverified) ||
+      (problem.compromise && has_unverified(*problem.compromise)) ||
+      (problem.safest && has_unverified(*problem.safest)))
+    lines.emplace_back("unverified: results that were compared with nothing");
+  if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
+  return lines;
+}
+
+/// At the end: problems of one side alone, and what is slower than asked for.
+Lines closing_lines(const Comparison& comparison, std::optional<double> fail_above) {
+  Lines lines;
+  std::map<std::size_t, std::vector<std::string>> alone;  // problems of one side, by that side
+  for (const ComparedProblem& problem : comparison.problems) {
+    if (problem.sides_with_kernels() != 1) continue;
+    std::string title = title_of(problem);
+    std::size_t owner = 0;
+    for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+      const SideOfProblem& facts = problem.sides[side];
+      if (facts.has_kernels) owner = side;
+      if (facts.has_rows && !facts.has_kernels)
+        title += fmt::format(", of which nothing ran on {}", side_name(comparison, side));
+    }
+    alone[owner].push_back(std::move(title));
+  }
+  for (const auto& [side, problems] : alone)
+    lines.push_back(fmt::format("only {} has {}", side_name(comparison, side), first_few(problems)));
+  if (!fail_above) return lines;
+  const std::vector<Slowdown> slower = slowdowns(comparison, *fail_above);
+  for (const Slowdown& each : slower) lines.push_back(slowdown_line(comparison, each, *fail_above));
+  if (slower.empty())
+    lines.push_back(fmt::format(
+        "no problem's fastest is more than {}% slower than on the first side where it ran", *fail_above));
+  std::map<std::size_t, std::vector<std::string>> lacking;
+  for (const Unchecked& each : unchecked(comparison))
+    lacking[each.side].push_back(title_of(comparison.problems[each.problem]));
+  for (const auto& [side, problems] : lacking)
+    lines.push_back(
+        fmt::format("not checked: {} has no row of {}", side_name(comparison, side), first_few(problems)));
+  return lines;
+}
 
 /// A configuration that a comparison shows, with a row that says what it is.
 struct ChosenConfiguration {
@@ -46,14 +203,6 @@ std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& pr
   return chosen;
 }
 
-/// "0.97", marked for what it is worth.
-std::string efficiency_text(const Standing& standing) {
-  if (standing.known == Known::unmeasured) return "?";
-  if (standing.known == Known::failed) return "x";
-  const bool is_screened = standing.known == Known::screened;
-  return fmt::format("{:.3f}{}", standing.efficiency, is_screened ? "~" : standing.is_with_best ? "=" : " ");
-}
-
 /// How much of a table's text gives way to its width.
 enum class SideNames { everywhere, in_rows, nowhere };
 
@@ -65,8 +214,7 @@ struct ProblemPage {
 
   /// "[2] NVIDIA H200", or "[2]" of a table without room for names.
   std::string side_label(std::size_t side, bool with_name) const {
-    const std::string number = fmt::format("[{}]", side + 1);
-    return with_name ? number + " " + printable(comparison.sides[side].name) : number;
+    return fmt::format("[{}]{}", side + 1, with_name ? " " + side_name(comparison, side) : "");
   }
 
   std::string row_label(const ChosenConfiguration& one, SideNames names) const {
@@ -90,9 +238,8 @@ struct ProblemPage {
   Lines legend(const VaryingParameters& parameters) const {
     Lines lines;
     const auto add = [&](const std::string& whose, const ChosenConfiguration& one) {
-      const auto is_unverified = [](const Standing& standing) { return standing.verified == false; };
-      const std::vector<Standing>& on = one.portability->on;
-      const bool is_marked = one.side ? is_unverified(on[*one.side]) : std::ranges::any_of(on, is_unverified);
+      const bool is_marked =
+          one.side ? one.portability->on[*one.side].verified == false : has_unverified(*one.portability);
       const std::string own = parameters.of(one.trial);
       lines.push_back(fmt::format("{}: {}{}{}", whose, printable(one.trial.template_name),
                                   own == "-" ? "" : " " + own, is_marked ? " (unverified)" : ""));
@@ -143,8 +290,13 @@ struct ProblemPage {
     table.add_columns({"harmonic_mean", "minimum", "pennycook"}, Align::right);
     for (const ChosenConfiguration& one : chosen) {
       std::vector<std::string> cells{row_label(one, names)};
-      for (const std::size_t side : sides_with_rows())
-        cells.push_back(efficiency_text(one.portability->on[side]));
+      for (const std::size_t side : sides_with_rows()) {  // "0.97", marked for what it is worth
+        const Standing& on = one.portability->on[side];
+        const char* mark = on.known == Known::screened ? "~" : on.is_with_best ? "=" : " ";
+        cells.push_back(on.known == Known::unmeasured ? "?"
+                        : on.known == Known::failed   ? "x"
+                                                      : fmt::format("{:.3f}{}", on.efficiency, mark));
+      }
       for (const auto& value :
            {one.portability->harmonic_mean, one.portability->minimum, one.portability->pennycook})
         cells.push_back(value ? three_digits(*value) : "-");
@@ -163,35 +315,25 @@ struct ProblemPage {
     return (this->*table)(SideNames::nowhere);
   }
 
-  std::string marks() const {
+  ViewPage page(std::size_t width) const {
+    VaryingParameters parameters;
+    for (const ChosenConfiguration& one : chosen) parameters.add(one.trial);
     std::string marks = "efficiency: the side's best time / the configuration's, at most 1";
     if (any([](const Standing& s) { return s.is_with_best; }))
       marks += "; =: cannot be distinguished from the side's best";
     if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: few samples";
     if (any([](const Standing& s) { return s.known == Known::failed; })) marks += "; x: does not run there";
-    return marks;
-  }
-
-  ViewPage page(std::size_t width) const {
-    VaryingParameters parameters;
-    for (const ChosenConfiguration& one : chosen) parameters.add(one.trial);
     return {
         legend(parameters),
         parameters.legend(),
         fitting(&ProblemPage::time_table, width),
         fitting(&ProblemPage::efficiency_table, width),
-        Lines{marks(),
+        Lines{marks,
               "pennycook: harmonic mean over all sides, 0 if it fails on one; Spearman: rank correlation, "
               "1 if the order is the same"},
         lines_under(comparison, problem)};
   }
 };
-
-Json names_of(const std::set<Source>& sources) {
-  Json names = Json::array();
-  for (const Source source : sources) names.push_back(name(source));
-  return names;
-}
 
 Json standings_json(const Comparison& comparison, const std::vector<Standing>& on) {
   Json list = Json::array();
@@ -314,10 +456,16 @@ void visit_rows(const Comparison& comparison, const ComparedProblem& problem, co
 
 }  // namespace
 
-std::string title_of(const ComparedProblem& problem) {
-  const std::string on = problem.gpu.empty() ? "" : " on " + problem.gpu;
-  const std::string under = problem.conditions.empty() ? "" : fmt::format(" ({})", problem.conditions);
-  return printable(problem.problem + on + under);
+Lines notes_on(const Comparison& comparison, const ComparedProblem& problem) {
+  Lines lines;
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    const SideOfProblem& facts = problem.sides[side];
+    if (!facts.left_out.empty())
+      lines.push_back(fmt::format(
+          "{}: {} times are left out, because there are {} ones (--source picks others)",
+          side_name(comparison, side), join(names_of(facts.left_out), " and "), name(facts.source)));
+  }
+  return lines;
 }
 
 ViewDocument comparison_view(const Comparison& comparison, const Databases& databases,

@@ -28,18 +28,8 @@ inline constexpr std::array<Named<Known>, 4> kSpellings<Known>{{{Known::unmeasur
 ViewDocument comparison_view(const Comparison& comparison, const Databases& databases,
                              std::optional<double> fail_above = {});
 
-/// "4096x4096x4096 on NVIDIA H200 (gemm, f32, alpha=1 beta=0, cold)"
-std::string title_of(const ComparedProblem& problem);
-
-/// What is said above all tables: that sources are mixed, that there are several GPUs where these are no
-/// sides, and which values are written in several ways.
-Lines lines_above(const Comparison& comparison);
-/// Under a problem's tables: pairs of sides, joined templates, what is rough, left out or unmeasured.
-Lines lines_under(const Comparison& comparison, const ComparedProblem& problem);
 /// What is to be known of how a problem's rows were joined and picked, and of which values count as equal:
 /// parts of the others, for a page.
 Lines notes_on(const Comparison& comparison, const ComparedProblem& problem);
-/// At the end: problems of one side alone, and what is slower than asked for.
-Lines closing_lines(const Comparison& comparison, std::optional<double> fail_above);
 
 }  // namespace tiletune
