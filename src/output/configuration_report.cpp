@@ -125,15 +125,6 @@ void write_what(Sections& out, const Trial& kernel) {
   if (!kernel.cache.empty()) out.add("L2 cache", kernel.cache + " before a launch");
 }
 
-std::string occupancy_text(const Trial& kernel) {
-  std::string text = fmt::format("{:.3g}% of the warps that fit", 100 * *kernel.occupancy);
-  if (const auto blocks = kernel.blocks_per_multiprocessor)
-    text += fmt::format(": {} thread block{} per multiprocessor", *blocks, *blocks == 1 ? "" : "s");
-  if (!kernel.occupancy_limiter.empty()) text += ", limited by " + kernel.occupancy_limiter;
-  const auto driver = kernel.driver_blocks_per_multiprocessor;
-  return driver ? text + fmt::format(" (the driver says {})", *driver) : text;
-}
-
 std::string waves_text(double count, const ConfigurationReport& report) {
   const double unused = std::ceil(count) - count;
   const auto resident =
@@ -162,7 +153,15 @@ void write_binary(Sections& out, const ConfigurationReport& report) {
   if (kernel.static_shared_bytes)
     out.add("shared memory", fmt::format("{} static, {} dynamic", bytes_text(kernel.static_shared_bytes),
                                          bytes_text(kernel.dynamic_shared_bytes)));
-  if (kernel.occupancy) out.add("occupancy", occupancy_text(kernel));
+  if (kernel.occupancy) {
+    std::string text = fmt::format("{:.3g}% of the warps that fit", 100 * *kernel.occupancy);
+    if (const auto blocks = kernel.blocks_per_multiprocessor)
+      text += fmt::format(": {} thread block{} per multiprocessor", *blocks, *blocks == 1 ? "" : "s");
+    if (!kernel.occupancy_limiter.empty()) text += ", limited by " + kernel.occupancy_limiter;
+    if (const auto driver = kernel.driver_blocks_per_multiprocessor)
+      text += fmt::format(" (the driver says {})", *driver);
+    out.add("occupancy", text);
+  }
   if (const auto count = waves(report)) out.add("waves", waves_text(*count, report));
 }
 
@@ -393,15 +392,6 @@ void write_method(Sections& out, const ConfigurationReport& report) {
   out.add("noise floor", text);
 }
 
-Json distribution_json(const std::vector<double>& samples) {
-  if (samples.empty()) return nullptr;
-  const Quartiles middle = quartiles(samples);
-  Json bins = Json::array();
-  for (const HistogramBin& bin : histogram(samples, kMostBins))
-    bins.push_back({{"low_us", bin.low}, {"high_us", bin.high}, {"count", bin.count}});
-  return {{"lower_quartile_us", middle.lower}, {"upper_quartile_us", middle.upper}, {"histogram", bins}};
-}
-
 }  // namespace
 
 void write_report(std::ostream& out, const ConfigurationReport& report) {
@@ -424,6 +414,15 @@ Json report_json(const ConfigurationReport& report) {
     const bool compares = baseline.median_us && kernel.median_us;
     row["kernel_percent_of_it"] = compares ? Json(100 * *baseline.median_us / *kernel.median_us) : Json();
   }
+  Json distribution;
+  if (!kernel.samples_us.empty()) {
+    const Quartiles middle = quartiles(kernel.samples_us);
+    Json bins = Json::array();
+    for (const HistogramBin& bin : histogram(kernel.samples_us, kMostBins))
+      bins.push_back({{"low_us", bin.low}, {"high_us", bin.high}, {"count", bin.count}});
+    distribution = {
+        {"lower_quartile_us", middle.lower}, {"upper_quartile_us", middle.upper}, {"histogram", bins}};
+  }
   Json calibration;  // what was measured, without what it was measured of
   if (report.calibration) {
     calibration = to_json(*report.calibration);
@@ -435,7 +434,7 @@ Json report_json(const ConfigurationReport& report) {
           {"flops", report.flops},
           {"bytes", report.bytes},
           {"error_bound", report.error_bound},
-          {"distribution", distribution_json(kernel.samples_us)},
+          {"distribution", distribution},
           {"baselines", baselines},
           {"twin", report.twin ? to_json(*report.twin, true) : Json()},
           {"calibration", calibration}};

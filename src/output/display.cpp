@@ -25,16 +25,6 @@ std::size_t width_of(char32_t point) {
   return is_in(kWide, point) ? 2 : 1;
 }
 
-/// A line without its middle, where it is longer than that is worth reading.
-std::string without_middle(const std::string& line) {
-  constexpr std::size_t kLongest = 400;
-  constexpr std::size_t kKept = 200;
-  if (display_width(line) <= kLongest) return line;
-  std::size_t tail = line.size() - kKept;
-  while ((static_cast<unsigned char>(line[tail]) & 0xC0U) == 0x80U) ++tail;
-  return shortened(line, kKept) + line.substr(tail);
-}
-
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -48,11 +38,17 @@ std::size_t display_width(std::string_view text) {
 }
 
 std::string printable_message(std::string_view text) {
-  constexpr std::size_t kMostLines = 200;
+  constexpr std::size_t kMostLines = 200, kLongest = 400, kKept = 200;
   std::string out;
-  for (std::size_t line = 0; line < kMostLines; ++line) {
+  for (std::size_t i = 0; i < kMostLines; ++i) {
     const std::size_t end = text.find('\n');
-    out += without_middle(printable(text.substr(0, end)));
+    std::string line = printable(text.substr(0, end));
+    if (display_width(line) > kLongest) {
+      std::size_t tail = line.size() - kKept;
+      while ((static_cast<unsigned char>(line[tail]) & 0xC0U) == 0x80U) ++tail;
+      line = shortened(line, kKept) + line.substr(tail);
+    }
+    out += line;
     if (end == std::string_view::npos) return out;
     out += '\n';
     text.remove_prefix(end + 1);
@@ -83,23 +79,15 @@ std::string wrapped(std::string_view text, std::size_t width) {
               "\n" + std::string(kIndent, ' '));
 }
 
-namespace {
-
-/// Where a line's second column begins, if that leaves half of the width; else where its text begins.
-std::size_t hanging_indent(std::string_view line, std::size_t width) {
-  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
-  const std::size_t gap = line.find("  ", first);
-  const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
-  return second != std::string_view::npos && second <= width / 2 ? second : first;
-}
-
-}  // namespace
-
 std::string fitted(std::string_view text, std::size_t width) {
   std::vector<std::string> lines = split(text, '\n');
   for (std::string& line : lines) {
     if (display_width(line) <= width) continue;
-    const std::size_t indent = hanging_indent(line, width);
+    const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t gap = line.find("  ", first);
+    const std::size_t second = gap == std::string::npos ? gap : line.find_first_not_of(' ', gap);
+    // The second column, if that leaves half of the width.
+    const std::size_t indent = second != std::string::npos && second <= width / 2 ? second : first;
     if (indent >= width) continue;
     line = line.substr(0, indent) + join(in_lines(std::string_view(line).substr(indent), width - indent),
                                          "\n" + std::string(indent, ' '));

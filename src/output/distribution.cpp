@@ -7,16 +7,6 @@
 
 namespace tiletune {
 
-namespace {
-
-/// So many decimals that neighbouring edges differ.
-int decimals_for(double step) {
-  if (!(step > 0)) return 3;
-  return std::clamp(1 - static_cast<int>(std::floor(std::log10(step))), 0, 6);
-}
-
-}  // namespace
-
 double quantile(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -60,7 +50,8 @@ std::vector<std::string> histogram_lines(const std::vector<HistogramBin>& bins, 
     const double own = bin.high - bin.low;
     if (own > 0) step = step > 0 ? std::min(step, own) : own;
   }
-  const int decimals = decimals_for(step);
+  // So many that neighbouring edges differ.
+  const int decimals = step > 0 ? std::clamp(1 - static_cast<int>(std::floor(std::log10(step))), 0, 6) : 3;
   std::size_t range_width = 0;
   std::vector<std::string> lines;
   for (const HistogramBin& bin : bins) {

@@ -22,12 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostKinds = 200;
-
-std::string first_line(const std::string& reason) {
-  constexpr std::size_t kLongestReason = 300;
-  const std::string line = reason.substr(0, reason.find('\n'));
-  return line.size() <= kLongestReason ? line : line.substr(0, kLongestReason) + "...";
-}
+constexpr std::size_t kLongestReason = 300;
 
 }  // namespace
 
@@ -53,7 +48,8 @@ std::vector<FailureKind> failure_kinds(const Database& database, const TrialFilt
   static constexpr std::array kColumns{"kind", "outcome", "reason", "template", "problem", "parameters"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& row) {
     if (row.kind != "kernel" || has_run(row.outcome) || row.outcome == Outcome::dispatched) return;
-    std::string line = first_line(row.reason);
+    std::string line = row.reason.substr(0, row.reason.find('\n'));
+    if (line.size() > kLongestReason) line.replace(kLongestReason, line.npos, "...");
     Place place{row.template_name, row.problem, row.parameters};
     std::pair<Outcome, std::string> what{row.outcome, without_numbers(line)};
     if (found.size() >= kMostKinds && !found.contains(what)) what.second.clear();  // further kinds are one

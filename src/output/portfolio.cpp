@@ -253,15 +253,6 @@ std::string summary_text(const std::vector<double>& regrets) {
   return text;
 }
 
-std::string validation_text(const CrossValidation& validation) {
-  if (validation.folds == 0) return "problems that were not tuned: not estimated, it takes two problems";
-  const bool one_out = validation.folds == validation.regrets.size();
-  return fmt::format("problems that were not tuned ({}): {}",
-                     one_out ? "cross-validation, leaving one out"
-                             : fmt::format("cross-validation with {} folds", validation.folds),
-                     summary_text(validation.regrets));
-}
-
 ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   const std::vector<Trial> kernels = kernels_of(recorded, database);
   const std::vector<PortfolioProblem>& problems = recorded.group.table.problems;
@@ -269,9 +260,14 @@ ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   for (std::size_t i = 0; i < problems.size(); ++i) choices.push_back(recorded.portfolio.best_on(i));
   TextTable table = table_of(portfolio_columns(), problem_rows(recorded, database));
   table.hide_empty_columns();
+  const auto& [folds, untuned] = recorded.portfolio.validation;
+  const std::string method = folds == untuned.size() ? "cross-validation, leaving one out"
+                                                     : fmt::format("cross-validation with {} folds", folds);
   Lines lines{"the best of the kernels, " +
                   summary_text(best_regrets(recorded.group.table, recorded.portfolio.kernels)),
-              validation_text(recorded.portfolio.validation)};
+              folds == 0
+                  ? "problems that were not tuned: not estimated, it takes two problems"
+                  : fmt::format("problems that were not tuned ({}): {}", method, summary_text(untuned))};
   std::map<std::size_t, std::vector<std::string>> gaps;
   for (const PortfolioGap& gap : gaps_of(recorded.portfolio))
     gaps[gap.kernel].push_back(printable(problems[gap.problem].label));

@@ -321,15 +321,6 @@ Json ladder_data(const Ladder& ladder, const Database& database) {
   return rungs;
 }
 
-/// Groups of which nothing ran have no ranking, but outcomes all the same.
-std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> groups, const Survey& survey) {
-  for (const auto& [what, outcomes] : survey.outcomes) {
-    const auto has_rows = [&](const RankingGroup& group) { return without_cache(group) == what; };
-    if (std::none_of(groups.begin(), groups.end(), has_rows)) groups.push_back({what, {}});
-  }
-  return groups;
-}
-
 /// The comparison of the GPUs that rows of the filter are of, as `compare --format json` writes it, with
 /// "notes" of each problem besides: lines of text; null where there are not two.
 Json compared_gpus(const Database& database, const TrialFilter& filter, const GpuAlias& alias) {
@@ -358,8 +349,13 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
   const std::vector<LadderStep> steps = ladder_steps(database);
   const std::vector<Ladder> ladders =
       steps.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, steps);
-  const std::vector<RankingGroup> groups = with_groups_that_never_ran(rank_rows(all.ranking), all);
+  std::vector<RankingGroup> groups = rank_rows(all.ranking);
   all.ranking = RankingRows();
+  // Groups of which nothing ran have no ranking, but outcomes all the same.
+  for (const auto& outcomes : all.outcomes) {
+    const auto has_rows = [&](const auto& group) { return without_cache(group) == outcomes.first; };
+    if (std::ranges::none_of(groups, has_rows)) groups.push_back({outcomes.first, {}});
+  }
   Json document{{"tiletune", kVersion},
                 {"created_at", options.created_at},
                 {"database", database.file().filename().string()},
