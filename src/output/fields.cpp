@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -64,33 +63,6 @@ std::vector<Field> added_fields() {
              if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
              return *trial.tflops * *trial.median_us / *trial.sustained_us;
            }}};
-}
-
-/// All cells of a column that are not null hold one type, so Cell's own order compares their values. Rows are
-/// read in the order in which they lie in the database: it matters where there are millions.
-std::vector<RankedRow> sorted_rows(const Database& database, const std::vector<RankedRow>& rows,
-                                   const SortOrder& order) {
-  std::vector<std::size_t> places(rows.size());
-  std::iota(places.begin(), places.end(), 0U);
-  std::vector<std::size_t> by_id = places;
-  std::ranges::sort(by_id, {}, [&](std::size_t i) { return rows[i].id; });
-  const Field& field = *order.field;
-  std::vector<Cell> cells(rows.size());
-  for (const std::size_t i : by_id) {
-    cells[i] = !field.reads_trial           ? field.read({{}, rows[i].rank, rows[i].tied})
-               : field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
-                                            : database.cell(rows[i].id, *field.sorted_by);
-  }
-  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-    const bool a_is_null = std::holds_alternative<std::monostate>(cells[a]);
-    const bool b_is_null = std::holds_alternative<std::monostate>(cells[b]);
-    if (a_is_null || b_is_null) return !a_is_null && b_is_null;
-    return order.descending ? cells[b] < cells[a] : cells[a] < cells[b];
-  });
-  std::vector<RankedRow> sorted;
-  sorted.reserve(rows.size());
-  for (const std::size_t place : places) sorted.push_back(rows[place]);
-  return sorted;
 }
 
 /// The column that was probably meant: the shortest of those whose name has these words, which underscores
@@ -154,21 +126,6 @@ Field result_field(bool any_unverified) {
             const auto verified = any_unverified ? verified_of(row.trial) : std::nullopt;
             return !verified ? Cell() : *verified ? "verified" : "unverified";
           }};
-}
-
-SortOrder sort_order(const std::string& sort_by) {
-  if (sort_by.empty()) return {};
-  const bool descending = sort_by.front() == '-';
-  return {field_by_name(sort_by.substr(descending ? 1 : 0)), descending};
-}
-
-std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
-                                  std::size_t limit) {
-  std::vector<RankedRow> rows = order.field ? sorted_rows(database, group.rows, order) : group.rows;
-  std::size_t kernels = 0;
-  if (limit != 0)
-    std::erase_if(rows, [&](const RankedRow& row) { return row.rank != 0 && ++kernels > limit; });
-  return rows;
 }
 
 RankedTrial read_row(const Database& database, const RankedRow& row) {

@@ -66,19 +66,6 @@ Field time_field(Source source);
 /// "verified" or "unverified", if some row is unverified.
 Field result_field(bool any_unverified);
 
-/// An order of rows; without a field the ranking's own, in which baselines have their place.
-struct SortOrder {
-  std::optional<Field> field;
-  bool descending = false;
-};
-/// "median_us" ascending, "-tflops" descending, "" the ranking's own order. Throws UserError with the nearest
-/// name.
-SortOrder sort_order(const std::string& sort_by);
-
-/// The rows of a group that a view shows: `limit` kernels (0: all), and all baselines, without which a
-/// ranking says little. Nulls sort last.
-std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
-                                  std::size_t limit);
 /// The whole row.
 RankedTrial read_row(const Database& database, const RankedRow& row);
 std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fields);

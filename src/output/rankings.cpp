@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -123,10 +124,48 @@ constexpr std::string_view kChooseColumns =
 
 /// Which rows and columns are asked for.
 struct RankingChoice {
-  std::vector<Field> fields;  ///< none: the standard columns
-  SortOrder order;
-  std::size_t limit;
+  std::vector<Field> fields;       ///< none: the standard columns
+  std::optional<Field> sorted_by;  ///< none: the ranking's own order, in which baselines have their place
+  bool descending;
+  std::size_t limit;  ///< of kernels; 0: all
 };
+
+/// All cells of a column that are not null hold one type, so Cell's own order compares their values. Rows are
+/// read in the order in which they lie in the database: it matters where there are millions.
+std::vector<RankedRow> sorted_rows(const Database& database, const std::vector<RankedRow>& rows,
+                                   const RankingChoice& choice) {
+  std::vector<std::size_t> places(rows.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::vector<std::size_t> by_id = places;
+  std::ranges::sort(by_id, {}, [&](std::size_t i) { return rows[i].id; });
+  const Field& field = *choice.sorted_by;
+  std::vector<Cell> cells(rows.size());
+  for (const std::size_t i : by_id) {
+    cells[i] = !field.reads_trial           ? field.read({{}, rows[i].rank, rows[i].tied})
+               : field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
+                                            : database.cell(rows[i].id, *field.sorted_by);
+  }
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    const bool a_is_null = std::holds_alternative<std::monostate>(cells[a]);
+    const bool b_is_null = std::holds_alternative<std::monostate>(cells[b]);
+    if (a_is_null || b_is_null) return !a_is_null && b_is_null;
+    return choice.descending ? cells[b] < cells[a] : cells[a] < cells[b];
+  });
+  std::vector<RankedRow> sorted;
+  sorted.reserve(rows.size());
+  for (const std::size_t place : places) sorted.push_back(rows[place]);
+  return sorted;
+}
+
+/// All baselines are shown: without them a ranking says little. Nulls sort last.
+std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group,
+                                  const RankingChoice& choice) {
+  std::vector<RankedRow> rows = choice.sorted_by ? sorted_rows(database, group.rows, choice) : group.rows;
+  std::size_t kernels = 0;
+  if (choice.limit != 0)
+    std::erase_if(rows, [&](const RankedRow& row) { return row.rank != 0 && ++kernels > choice.limit; });
+  return rows;
+}
 
 /// What the rows shown have, which decides the standard columns.
 struct Shown {
@@ -175,7 +214,7 @@ std::vector<Field> standard_fields(const Shown& shown, Source source) {
 }
 
 ViewPage page_of(const RankingGroup& group, const Database& database, const RankingChoice& choice) {
-  const std::vector<RankedRow> places = shown_rows(database, group, choice.order, choice.limit);
+  const std::vector<RankedRow> places = shown_rows(database, group, choice);
   const TrialRows rows = [&](const auto& visit) {
     for (const RankedRow& place : places) visit(read_row(database, place));
   };
@@ -188,7 +227,7 @@ ViewPage page_of(const RankingGroup& group, const Database& database, const Rank
   if (is_standard) {
     table.hide_empty_columns();
     for (std::string& line : shown.parameters.legend()) lines.push_back(std::move(line));
-    if (!choice.order.field && std::ranges::any_of(places, &RankedRow::tied))
+    if (!choice.sorted_by && std::ranges::any_of(places, &RankedRow::tied))
       lines.emplace_back("tied: within a rank the order is by fewer registers, then higher occupancy");
     for (std::string& line : lines_of(facts_of(group, database))) lines.push_back(std::move(line));
   }
@@ -218,7 +257,9 @@ std::vector<Field> fields_for_programs(const std::vector<std::string>& chosen,
 ViewDocument rankings_view(const std::vector<RankingGroup>& groups, const Database& database,
                            const RankingRequest& request) {
   ViewDocument view{"groups", "rows"};
-  RankingChoice choice{fields_by_name(request.columns), sort_order(request.sort_by), request.limit};
+  RankingChoice choice{fields_by_name(request.columns), {}, request.sort_by.starts_with('-'), request.limit};
+  if (!request.sort_by.empty())
+    choice.sorted_by = field_by_name(request.sort_by.substr(choice.descending ? 1 : 0));
   // A narrow terminal loses the last columns first, and never the first, which says which row it is.
   for (std::size_t i = 0; i < choice.fields.size(); ++i)
     choice.fields[i].drop_order = i == 0 ? 0 : static_cast<int>(choice.fields.size() - i);
@@ -237,8 +278,7 @@ ViewDocument rankings_view(const std::vector<RankingGroup>& groups, const Databa
     };
     section.page = [&](std::size_t) { return page_of(group, database, choice); };
     section.rows = cells_of(fields, [&](const auto& visit) {
-      for (const RankedRow& row : shown_rows(database, group, choice.order, choice.limit))
-        visit(read_row(database, row));
+      for (const RankedRow& row : shown_rows(database, group, choice)) visit(read_row(database, row));
     });
     return section;
   });
