@@ -115,15 +115,6 @@ std::vector<std::string> dimension_names(const Trial& trial) {
   return names;
 }
 
-/// An entry has one grid and one block. Why it cannot describe a configuration; empty: it can.
-std::string undescribed_text(const Trial& trial) {
-  const Json launch = object_in(trial.launch);
-  if (!launch.contains("launches") && !launch.contains("steps")) return "";
-  return fmt::format(
-      "the best configuration of {} at {} {}, and an entry describes one", trial.template_name, trial.problem,
-      launch.contains("steps") ? "launches kernels on several GPUs" : "launches several kernels");
-}
-
 /// The content with its guard and namespaces, which carry its hash: two headers in one program would
 /// otherwise define the same things differently, of which linkers keep either without a word.
 std::string in_frame(const std::string& content, const std::string& name_space) {
@@ -179,8 +170,12 @@ class Entries {
 
   /// False, with a reason, for what no entry describes.
   bool add(const Trial& trial) {
-    if (std::string text = undescribed_text(trial); !text.empty()) {
-      left_out_.push_back(std::move(text));
+    const Json launch = object_in(trial.launch);
+    if (launch.contains("launches") || launch.contains("steps")) {  // an entry has one grid and one block
+      left_out_.push_back(fmt::format(
+          "the best configuration of {} at {} {}, and an entry describes one", trial.template_name,
+          trial.problem,
+          launch.contains("steps") ? "launches kernels on several GPUs" : "launches several kernels"));
       return false;
     }
     const Json values = object_in(trial.parameters);
@@ -190,7 +185,7 @@ class Entries {
     if (!parameters.empty())
       parameters_ += fmt::format("inline constexpr Parameter kParameters{}[] = {{{}}};\n", count_,
                                  join(parameters, ", "));
-    add_entry(trial, parameters.size());
+    add_entry(trial, launch, parameters.size());
     ++count_;
     return true;
   }
@@ -213,8 +208,7 @@ class Entries {
   }
 
  private:
-  void add_entry(const Trial& trial, std::size_t parameters) {
-    const Json launch = object_in(trial.launch);
+  void add_entry(const Trial& trial, const Json& launch, std::size_t parameters) {
     const std::vector<std::string> scalars = split(trial.scalars, ' ');
     const bool beta_is_zero = std::ranges::find(scalars, "beta=0") != scalars.end();
     std::string text = "    {";
