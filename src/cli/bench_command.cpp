@@ -73,7 +73,7 @@ void apply_setting(SingleConfiguration& one, const std::string& name, const std:
   for (const auto& scalar : one.kernel.operation.scalars) {
     known.push_back(scalar.first);
     if (scalar.first != name) continue;
-    const auto value = number_in<double>(text);
+    const auto value = parsed_number<double>(text);
     if (!value || !std::isfinite(*value))
       throw UserError(fmt::format("'{}' is not a number", text), set_flag(name),
                       "Write a number such as 1 or -0.5.");

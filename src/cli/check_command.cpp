@@ -1,13 +1,6 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <memory>
-#include <nlohmann/json.hpp>
-
 #include "author/check.h"
-#include "base/printable.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "output/progress.h"
@@ -59,8 +52,8 @@ std::string summary(const CheckReport& report, const TuneSpec& spec, const Targe
                      counted(report.findings.size() - errors, "note"));
 }
 
-int run(const CheckCommand& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+int run(CheckCommand& options) {
+  const bool json = asks_for_json(options.format);
   std::vector<UserError> faults;
   TuneSpec spec = options.config.load_all(faults);
   options.compile.add_include_folders(spec);
@@ -80,24 +73,20 @@ int run(const CheckCommand& options) {
     report.findings.insert(report.findings.begin(), {true, "", "", fault});
   std::size_t errors = 0;
   Json list = Json::array();
+  std::string text;
   for (const CheckFinding& finding : report.findings) {
     errors += finding.is_error ? 1 : 0;
-    if (json)
-      list.push_back(as_json(finding));
-    else
-      write_output("", as_text(finding));
+    list.push_back(as_json(finding));
+    text += as_text(finding);
   }
-  if (json) {
-    const Json document{{"gpu", target.name},
-                        {"valid", report.valid},
-                        {"compiled", report.compiled},
-                        {"references", report.references_run},
-                        {"errors", errors},
-                        {"findings", list}};
-    write_output("", json_text(document, 2) + "\n");
-  } else {
-    write_output("", summary(report, spec, target, errors));
-  }
+  print_either(json,
+               {{"gpu", target.name},
+                {"valid", report.valid},
+                {"compiled", report.compiled},
+                {"references", report.references_run},
+                {"errors", errors},
+                {"findings", list}},
+               text + summary(report, spec, target, errors));
   if (interrupted()) return kInterrupted;
   return errors > 0 ? 1 : 0;
 }
@@ -105,22 +94,21 @@ int run(const CheckCommand& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CheckCommand>();
-  CLI::App* command = app.add_subcommand("check", "Find, without a GPU, what would make a sweep fail");
-  options->config.add_to(*command);
-  options->compile.add_to(*command);
-  command->add_option("--gpu", options->gpu,
-                      "GPU model that it is checked for (default: the config's, or H100)");
-  command->add_option("--format", options->format, "table or json")->capture_default_str();
-  command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
-  command->footer(
+  auto [command, options] = add_command<CheckCommand>(
+      app, action, "check", "Find, without a GPU, what would make a sweep fail", run);
+  options.config.add_to(command);
+  options.compile.add_to(command);
+  command.add_option("--gpu", options.gpu,
+                     "GPU model that it is checked for (default: the config's, or H100)");
+  command.add_option("--format", options.format, "table or json")->capture_default_str();
+  command.add_flag("-q,--quiet", options.quiet, "No progress, only results");
+  command.footer(
       "Reads every template, builds every space, evaluates launches, compiles references, kernels that\n"
       "compute inputs and a few configurations of each template, and runs functions of Python. Exit code 1:\n"
       "something would fail.\n"
       "Examples:\n  tiletune check configs/softmax.json\n"
       "  tiletune check my_kernel.json --gpu A100-80GB --problem 4096x4096\n"
       "  tiletune check my_kernel.json --format json | jq '.findings[].message'");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

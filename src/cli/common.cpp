@@ -121,24 +121,25 @@ bool asks_for_json(const std::string& format) {
 
 void print_json(const nlohmann::ordered_json& document) { write_output("", json_text(document, 2) + "\n"); }
 
+void print_either(bool json, const nlohmann::ordered_json& document, const std::string& text) {
+  json ? print_json(document) : write_output("", text);
+}
+
 namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
-
-void note_interrupt(int signal) {
-  interrupts = interrupts + 1;
-  constexpr int kSignalExit = 128;
-  if (interrupts > 1) {
-    remove_unfinished_file();
-    ::_exit(kSignalExit + signal);
-  }
-}
 
 }  // namespace
 
 void catch_interrupts() {
   struct sigaction action {};
-  action.sa_handler = note_interrupt;
+  action.sa_handler = [](int signal) {
+    interrupts = interrupts + 1;
+    constexpr int kSignalExit = 128;
+    if (interrupts == 1) return;
+    remove_unfinished_file();
+    ::_exit(kSignalExit + signal);
+  };
   // No SA_RESTART: a sleeping poll() must return.
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

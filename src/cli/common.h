@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -127,8 +126,23 @@ struct FilterOptions {
 /// itself. Throws UserError for what is not a problem.
 void filter_problems(const std::vector<std::string>& texts, const std::vector<const Database*>& databases,
                      TrialFilter& filter);
-/// Values of --source. Throws UserError for what is none.
-std::vector<Source> parse_sources(const std::vector<std::string>& texts);
+/// Values of an option such as --source, whose name without dashes is `what`; `known` lists them. Throws
+/// UserError for what is none.
+template <Spelled Enum>
+std::vector<Enum> parse_names(const std::vector<std::string>& texts, const char* what, const char* known) {
+  std::vector<Enum> values;
+  for (const std::string& text : texts) {
+    const auto value = from_name<Enum>(text);
+    if (!value)
+      throw UserError(fmt::format("unknown {} '{}'", what, text), Where{fmt::format("--{}", what), ""},
+                      fmt::format("Known: {}.", known));
+    values.push_back(*value);
+  }
+  return values;
+}
+inline std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
+  return parse_names<Source>(texts, "source", "measured, predicted, replayed, imported");
+}
 /// What --any-source does.
 inline constexpr const char* kAnySourceHelp =
     "Include rows of earlier sources of a template: rows that were recorded before its kernel was edited";
@@ -145,14 +159,6 @@ void require_rows(const Database& database, const TrialFilter& filter);
 
 /// Takes a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
 CLI::Validator whole_number();
-/// The number that a text is as a whole; none where it is anything else.
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
 
 inline constexpr std::uint64_t kMostShards = 1000000;
 /// --shard I/N
@@ -187,6 +193,8 @@ TextStyle style_for(const std::filesystem::path& file);
 bool asks_for_json(const std::string& format);
 /// Writes a document to standard output.
 void print_json(const nlohmann::ordered_json& document);
+/// Writes one of the two there, as asks_for_json() says.
+void print_either(bool json, const nlohmann::ordered_json& document, const std::string& text);
 
 /// The exit code of an interrupted command: 128 + SIGINT, as shells say it.
 inline constexpr int kInterrupted = 130;

@@ -56,10 +56,7 @@ int run(DoctorOptions& options) {
   std::vector<DoctorFinding> findings = examine_machine(facts.machine);
   for (const GpuFacts& gpu : facts.gpus)
     for (DoctorFinding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
-  if (json)
-    print_json(as_json(findings));
-  else
-    write_output("", fitted(as_table(findings), stdout_style().width));
+  print_either(json, as_json(findings), fitted(as_table(findings), stdout_style().width));
   return exit_code(findings);
 }
 

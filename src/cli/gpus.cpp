@@ -12,7 +12,7 @@ namespace tiletune {
 std::vector<int> parse_gpu_indices(const std::string& text) {
   std::vector<int> indices;
   for (const std::string& word : split(text, ',')) {
-    const int index = number_in<int>(word).value_or(-1);
+    const int index = parsed_number<int>(word).value_or(-1);
     if (index < 0 || std::find(indices.begin(), indices.end(), index) != indices.end())
       throw UserError(fmt::format("'{}' is not a list of GPUs", text), Where{"--gpus", ""},
                       "Write 'all', or the numbers of different GPUs separated by commas, such as 0,1.");

@@ -137,10 +137,7 @@ int run(ImportOptions& options) {
   }
   progress.finish();
   if (!files.empty()) text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
-  if (json)
-    print_json({{"database", options.database.string()}, {"files", files}});
-  else
-    write_output("", printable_message(text));
+  print_either(json, {{"database", options.database.string()}, {"files", files}}, printable_message(text));
   if (is_new && files.empty()) database.remove_if_empty();
   for (const std::string& error : errors)
     fmt::print(stderr, "tiletune: error: {}\n", printable_message(error));
@@ -246,10 +243,7 @@ int run(MergeOptions& options) {
                         counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"));
   }
   text += fmt::format("{} now has {}\n", printable(options.output.string()), counted(merged.rows, "row"));
-  if (json)
-    print_json({{"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}});
-  else
-    write_output("", text);
+  print_either(json, {{"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}}, text);
   return 0;
 }
 

@@ -1,11 +1,4 @@
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
 #include "author/init.h"
-#include "base/printable.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/common.h"
 #include "output/display.h"
 #include "output/table.h"
@@ -83,36 +76,34 @@ Json as_json(const Written& written, const InitOptions& options) {
           {"next", next_commands(written, options)}};
 }
 
-int run(const InitOptions& options) {
-  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+int run(InitOptions& options) {
+  const bool json = asks_for_json(options.format);
   tell_if_not_confined([](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   const Written written =
       write_draft(options.request, options.compile.resolved_include_folders(),
                   find_gpu_model(shipped_gpu_models(), options.gpu), options.compile.pool_options({}));
-  write_output("", json ? json_text(as_json(written, options), 2) + "\n" : as_table(written, options));
+  print_either(json, as_json(written, options), as_table(written, options));
   return 0;
 }
 
 }  // namespace
 
 void add_init_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<InitOptions>();
-  CLI::App* command = app.add_subcommand("init", "Draft a template and a config from a kernel's source");
-  command->add_option("FILE", options->request.file, "CUDA source with the kernel")->required();
-  command->add_option("--kernel", options->request.kernel, "The kernel, where the file has several");
-  command->add_option("--out", options->request.folder,
-                      "Folder of the template, which gives it its name (default: FILE's own if it has the "
-                      "kernel's name, else "
-                      "one of that name beside FILE)");
-  command->add_flag("--force", options->request.force, "Replace files that exist");
-  command->add_option("--gpu", options->gpu, "GPU model to compile for; no GPU is needed")
+  auto [command, options] = add_command<InitOptions>(
+      app, action, "init", "Draft a template and a config from a kernel's source", run);
+  command.add_option("FILE", options.request.file, "CUDA source with the kernel")->required();
+  command.add_option("--kernel", options.request.kernel, "The kernel, where the file has several");
+  command.add_option("--out", options.request.folder,
+                     "Folder of the template, which gives it its name (default: FILE's own if it has the "
+                     "kernel's name, else one of that name beside FILE)");
+  command.add_flag("--force", options.request.force, "Replace files that exist");
+  command.add_option("--gpu", options.gpu, "GPU model to compile for; no GPU is needed")
       ->capture_default_str();
-  command->add_option("--format", options->format, "table or json")->capture_default_str();
-  options->compile.add_to(*command);
-  command->footer(
+  command.add_option("--format", options.format, "table or json")->capture_default_str();
+  options.compile.add_to(command);
+  command.footer(
       "Examples:\n  tiletune init saxpy.cu\n"
       "  tiletune init filters.cu --kernel blur --out templates/blur");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tiletune

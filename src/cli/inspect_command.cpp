@@ -407,7 +407,7 @@ int compile(InspectCommand& options) {
     compiled += done[i].compiled;
   }
   text += fmt::format("in {}; kernel cache: {}\n", human_seconds(seconds_since(started)), printable(cache));
-  write_output("", as_json ? json.dump(2) + "\n" : text);
+  print_either(as_json, json, text);
   if (interrupted()) {
     fmt::print(stderr, "Interrupted: run the same command again to continue from the kernel cache.\n");
     return kInterrupted;

@@ -34,12 +34,6 @@ struct WorkerOptions {
   std::vector<std::string> writable;
 };
 
-int run_worker(WorkerOptions& worker) {
-  return run_gpu_worker(
-      parse_gpu_indices(worker.devices), worker.confined,
-      {{worker.readable.begin(), worker.readable.end()}, {worker.writable.begin(), worker.writable.end()}});
-}
-
 /// Adds the commands that take no options of a person's.
 void add_other_commands(CLI::App& app, Action& action) {
   const auto add = [&](const char* name, const char* help, int (*run)()) {
@@ -55,7 +49,11 @@ void add_other_commands(CLI::App& app, Action& action) {
       ->footer("Example:\n  PYTHONPATH=$(tiletune python-path) python3 matmul.py");
   add("compile-worker", "", run_compile_worker)->group("");
   add("python-worker", "", run_python_worker)->group("");
-  auto [gpu, worker] = add_command(app, action, "gpu-worker", "", run_worker);
+  auto [gpu, worker] = add_command<WorkerOptions>(app, action, "gpu-worker", "", [](WorkerOptions& asked) {
+    return run_gpu_worker(
+        parse_gpu_indices(asked.devices), asked.confined,
+        {{asked.readable.begin(), asked.readable.end()}, {asked.writable.begin(), asked.writable.end()}});
+  });
   gpu.group("");
   gpu.add_option("devices", worker.devices)->required();
   gpu.add_flag("--confined", worker.confined);
@@ -104,15 +102,6 @@ int parse_and_run(int argc, char** argv) {
   return action();
 }
 
-/// Where standard input, output or error is closed, files and channels would take their numbers.
-void occupy_standard_descriptors() {
-  while (true) {
-    const int descriptor = ::open("/dev/null", O_RDWR);
-    if (descriptor > STDERR_FILENO) ::close(descriptor);
-    if (descriptor < 0 || descriptor > STDERR_FILENO) return;
-  }
-}
-
 /// Where even that cannot be written, the exit code alone must tell.
 void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
@@ -121,22 +110,21 @@ int report(const char* kind, const std::exception& error, int code) {
   return code;
 }
 
-/// A sweep of many templates holds their folders open. Programs that select() need the low limit; these do
-/// not.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 }  // namespace tiletune
 
 int main(int argc, char** argv) {
   using namespace tiletune;
-  occupy_standard_descriptors();
-  allow_many_descriptors();
+  // Where standard input, output or error is closed, files and channels would take their numbers.
+  int descriptor = STDIN_FILENO;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+  // A sweep of many templates holds their folders open. Programs that select() need the low limit; these do
+  // not.
+  if (rlimit limit{}; ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
   // A file that may not grow (ulimit -f) fails in its write, as on a full disk, instead of ending the
   // process.
   std::signal(SIGXFSZ, SIG_IGN);

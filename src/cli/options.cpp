@@ -171,7 +171,7 @@ T value_from(const std::string& text, const OptionOf<Policy, T>& option) {
     if (flag.or_off && text == kOff) return 0;
     std::string_view digits = text;
     if (option.name.ends_with("_percent") && digits.ends_with('%')) digits.remove_suffix(1);
-    if (const auto number = number_in<T>(digits); number && bounds.contain(*number)) return *number;
+    if (const auto number = parsed_number<T>(digits); number && bounds.contain(*number)) return *number;
     refuse(text, flag,
            fmt::format("Write a {} from {} to {}, such as {}{}.", flag.kind, bounds.min, bounds.max,
                        Policy().*option.member, flag.or_off ? ", or off" : ""));
@@ -291,18 +291,6 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   return filter;
 }
 
-std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
-  std::vector<Source> sources;
-  for (const std::string& text : texts) {
-    const auto source = from_name<Source>(text);
-    if (!source)
-      throw UserError(fmt::format("unknown source '{}'", text), Where{"--source", ""},
-                      "Known: measured, predicted, replayed, imported.");
-    sources.push_back(*source);
-  }
-  return sources;
-}
-
 namespace {
 
 void check_problem(const std::string& text) {
@@ -392,10 +380,9 @@ void filter_problems(const std::vector<std::string>& texts, const std::vector<co
 }
 
 CLI::Validator whole_number() {
-  const auto check = [](const std::string& text) -> std::string {
-    return number_in<std::int64_t>(text).value_or(-1) >= 0
-               ? ""
-               : fmt::format("{} is not a whole number from 0 to 2^63 - 1", text);
+  const auto check = [](const std::string& text) {
+    const bool is_one = parsed_number<std::int64_t>(text).value_or(-1) >= 0;
+    return is_one ? "" : fmt::format("{} is not a whole number from 0 to 2^63 - 1", text);
   };
   return {check, "UINT"};
 }
@@ -416,8 +403,8 @@ void apply_shard(const std::string& text, Shard& shard) {
                     Where{"--shard", ""}, "Write the part and the number of parts, such as 3/16.");
   const std::string number = slash == 0 ? task : text.substr(0, slash);
   const std::string count = slash < text.size() ? text.substr(slash + 1) : "";
-  shard.number = number_in<std::uint64_t>(number).value_or(0);
-  shard.count = number_in<std::uint64_t>(count).value_or(0);
+  shard.number = parsed_number<std::uint64_t>(number).value_or(0);
+  shard.count = parsed_number<std::uint64_t>(count).value_or(0);
   if (shard.number > 0 && shard.number <= shard.count && shard.count <= kMostShards) return;
   throw UserError(
       slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1 to {}", number, count)

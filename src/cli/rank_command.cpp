@@ -28,19 +28,6 @@ struct RankOptions {
 
 bool is_limit_given(const RankOptions& options) { return options.command->count("--limit") > 0; }
 
-std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
-  std::vector<Outcome> outcomes;
-  for (const std::string& text : texts) {
-    const auto outcome = from_name<Outcome>(text);
-    if (!outcome)
-      throw UserError(fmt::format("unknown outcome '{}'", text), Where{"--outcome", ""},
-                      "Known: ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, "
-                      "wrong_result, unstable, implausible, out_of_bounds, timeout, crashed, screened_out.");
-    outcomes.push_back(*outcome);
-  }
-  return outcomes;
-}
-
 bool lists_failures(const RankOptions& options) {
   return !options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"};
 }
@@ -85,27 +72,19 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
   show(winners_view(groups, database));
 }
 
-/// What is listed instead of a ranking; null: a ranking.
-const char* summary_of(const RankOptions& options) {
-  if (options.ladder) return "--ladder";
-  if (options.best) return "--best";
-  if (options.history) return "--history";
-  return options.importance ? "--importance" : nullptr;
-}
-
 /// Refuses what a list of another kind would ignore.
 void check_combination(const RankOptions& options) {
   const auto refuse = [](const char* option, const char* beside) {
     throw UserError(fmt::format("has no effect with {}", beside), Where{option, ""},
                     "Leave one of the two out.");
   };
-  const char* summary = summary_of(options);
-  const auto is_other = [&](bool given, const char* option) {
-    return given && std::string_view(option) != summary;
-  };
-  if (is_other(options.best, "--best")) refuse("--best", summary);
-  if (is_other(options.history, "--history")) refuse("--history", summary);
-  if (is_other(options.importance, "--importance")) refuse("--importance", summary);
+  const char* summary = nullptr;  // what is listed instead of a ranking
+  for (const auto& [option, is_given] :
+       {std::pair("--ladder", options.ladder), std::pair("--best", options.best),
+        std::pair("--history", options.history), std::pair("--importance", options.importance)}) {
+    if (is_given && summary != nullptr) refuse(option, summary);
+    if (is_given) summary = option;
+  }
   const char* list = summary != nullptr ? summary : "--outcome";
   if (summary != nullptr && !options.outcomes.empty()) refuse("--outcome", list);
   if (summary == nullptr && !lists_failures(options)) return;
@@ -130,7 +109,10 @@ int run(RankOptions& options) {
   if (!is_limit_given(options) && (format == Format::csv || format == Format::json)) options.limit = 0;
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
-  filter.outcomes = parse_outcomes(options.outcomes);
+  filter.outcomes = parse_names<Outcome>(
+      options.outcomes, "outcome",
+      "ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, wrong_result, unstable, "
+      "implausible, out_of_bounds, timeout, crashed, screened_out");
   show_rows(database, filter, [&] {
     require_rows(database, filter);
     stream_output(options.output,

@@ -245,10 +245,7 @@ int run(const StatusCommand& options) {
     text += as_text(array);
     list.push_back(as_json(array));
   }
-  if (json)
-    print_json(Json{{"arrays", list}});
-  else
-    write_output("", text);
+  print_either(json, Json{{"arrays", list}}, text);
   return is_done ? 0 : 1;
 }
 

@@ -78,11 +78,9 @@ int run(SpaceOptions& options) {
         write_output("", as_table(kernel, problem, space));
     }
   }
-  if (json)
-    print_json({{"raw", raw}, {"valid", valid}, {"spaces", list}});
-  else
-    write_output("", fmt::format("in all: {} {}, {} valid\n", count_text(raw),
-                                 combinations(spec.templates.front()), valid));
+  print_either(
+      json, {{"raw", raw}, {"valid", valid}, {"spaces", list}},
+      fmt::format("in all: {} {}, {} valid\n", count_text(raw), combinations(spec.templates.front()), valid));
   if (valid > 0) return 0;
   throw NothingToDo("no configuration satisfies the constraints", Where{spec.file.string(), ""},
                     "Widen the parameters or relax the constraints that remove most.");

@@ -41,7 +41,7 @@ void apply_budget(const std::string& text, Budget& budget) {
     budget.seconds = *seconds;
     return;
   }
-  budget.evaluations = number_in<std::uint64_t>(text).value_or(0);
+  budget.evaluations = parsed_number<std::uint64_t>(text).value_or(0);
   if (budget.evaluations > 0) return;
   throw UserError(fmt::format("'{}' is not a budget", text), Where{"--budget", ""},
                   "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
@@ -52,7 +52,7 @@ void apply_until(const std::string& text, Budget& budget) {
   if (text.empty()) return;
   const bool has_sign = text.ends_with('%');
   budget.until_percent =
-      number_in<double>(std::string_view(text).substr(0, text.size() - has_sign)).value_or(0);
+      parsed_number<double>(std::string_view(text).substr(0, text.size() - has_sign)).value_or(0);
   if (budget.until_percent > 0 && budget.until_percent <= 100) return;
   throw UserError(fmt::format("found '{}', expected a percentage above 0 and up to 100", text),
                   Where{"--until", ""}, "Write the gain that is not worth more time, such as 1%.");
