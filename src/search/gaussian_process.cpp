@@ -173,6 +173,15 @@ Eigen::RowVectorXf Coordinates::point(std::size_t space, const std::vector<std::
   return point;
 }
 
+void Coordinates::put(const std::vector<Lesson>& lessons, Eigen::MatrixXf& points,
+                      Eigen::VectorXd& values) const {
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    points.row(row) = point(lessons[i].space, lessons[i].positions, lessons[i].distance);
+    values[row] = std::log(lessons[i].relative_time);
+  }
+}
+
 /// What the likelihood's slopes follow from.
 struct GaussianProcess::Terms {
   Eigen::MatrixXd inverse;  ///< of the covariance with noise
@@ -260,9 +269,7 @@ void GaussianProcess::observe(const Eigen::MatrixXf& points, const Eigen::Vector
     std::vector<Eigen::Index> order(static_cast<std::size_t>(scaled.size()));
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scaled[a] < scaled[b]; });
-    for (std::size_t i = kMostAdjusting / 2; i < kMostAdjusting; ++i)
-      std::swap(order[i], order[i + random.below(order.size() - i)]);
-    order.resize(kMostAdjusting);
+    random.keep_some(order, kMostAdjusting / 2, kMostAdjusting);
     adjust(points(order, Eigen::all), scaled(order));
   }
   double& noise = logs_[logs_.size() - 1];

@@ -27,6 +27,8 @@ class Coordinates {
   /// The point of one of another problem, at a distance from 0 to 1 from this one.
   Eigen::RowVectorXf point(std::size_t space, const std::vector<std::uint32_t>& positions,
                            double distance) const;
+  /// Sets the first rows to the points of lessons, and the logarithms of their times.
+  void put(const std::vector<Lesson>& lessons, Eigen::MatrixXf& points, Eigen::VectorXd& values) const;
 
  private:
   /// What one parameter of a space gives.

@@ -19,9 +19,7 @@ std::vector<std::size_t> kept_lessons(const std::vector<double>& weights, std::s
     return std::pair(weights[a], a) < std::pair(weights[b], b);
   };
   std::sort(places.begin(), places.end(), before);
-  for (std::size_t i = most / 2; i < most; ++i)
-    std::swap(places[i], places[i + random.below(places.size() - i)]);
-  places.resize(most);
+  random.keep_some(places, most / 2, most);
   return places;
 }
 
@@ -52,11 +50,7 @@ std::optional<double> rank_correlation(const std::vector<SearchedSpace>& spaces,
   const auto columns = static_cast<Eigen::Index>(coordinates.count());
   Eigen::MatrixXf known(static_cast<Eigen::Index>(lessons.size()), columns);
   Eigen::VectorXd values(known.rows());
-  for (Eigen::Index i = 0; i < known.rows(); ++i) {
-    const Lesson& lesson = lessons[static_cast<std::size_t>(i)];
-    known.row(i) = coordinates.point(lesson.space, lesson.positions, lesson.distance);
-    values[i] = std::log(lesson.relative_time);
-  }
+  coordinates.put(lessons, known, values);
   process.observe(known, values, true, random);
   Eigen::MatrixXf asked(static_cast<Eigen::Index>(left_out.size()), columns);
   for (Eigen::Index i = 0; i < asked.rows(); ++i) {

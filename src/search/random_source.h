@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace tiletune::search {
 
@@ -17,6 +20,12 @@ class RandomSource {
   /// At least 0, below 1.
   double unit() { return std::ldexp(static_cast<double>(engine_() >> 11U), -53); }
   bool chance(double probability) { return unit() < probability; }
+  /// Keeps `most` of the values, of which there are no fewer: the `first`, and others that are drawn.
+  template <typename T>
+  void keep_some(std::vector<T>& values, std::size_t first, std::size_t most) {
+    for (std::size_t i = first; i < most; ++i) std::swap(values[i], values[i + below(values.size() - i)]);
+    values.resize(most);
+  }
 
  private:
   std::mt19937_64 engine_;

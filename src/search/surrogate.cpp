@@ -154,7 +154,9 @@ class Surrogate : public Strategy {
         take_next(any_untried(), {0, std::numeric_limits<double>::infinity()});
       return;
     }
-    choose_promising(count - winners);
+    const std::vector<Choice> chosen =
+        choose_among(candidates(), count - winners, std::numeric_limits<double>::infinity());
+    chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
   }
 
   /// What was best on the nearest problems, which may be this one on another day or GPU, is chosen first.
@@ -227,9 +229,7 @@ class Surrogate : public Strategy {
     if (kept.size() <= most) return kept;
     const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
     std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most / 2), kept.end(), faster);
-    for (std::size_t i = most / 2; i < most; ++i)
-      std::swap(kept[i], kept[i + random_.below(kept.size() - i)]);
-    kept.resize(most);
+    random_.keep_some(kept, most / 2, most);
     return kept;
   }
 
@@ -244,17 +244,13 @@ class Surrogate : public Strategy {
     std::vector<Choice> choices;
     for (const auto& [choice, cost] : kept) choices.push_back(choice);
     const std::vector<double> own = logarithms(kept);
-    const auto others = static_cast<Eigen::Index>(lessons_.size());
-    Eigen::MatrixXf points(others + static_cast<Eigen::Index>(own.size()),
+    const auto count = static_cast<Eigen::Index>(own.size());
+    Eigen::MatrixXf points(static_cast<Eigen::Index>(lessons_.size()) + count,
                            static_cast<Eigen::Index>(coordinates_.count()));
     Eigen::VectorXd values(points.rows());
-    for (Eigen::Index i = 0; i < others; ++i) {
-      const Lesson& lesson = lessons_[static_cast<std::size_t>(i)];
-      points.row(i) = coordinates_.point(lesson.space, lesson.positions, lesson.distance);
-      values[i] = std::log(lesson.relative_time);
-    }
-    points.bottomRows(static_cast<Eigen::Index>(own.size())) = points_of(choices);
-    for (std::size_t i = 0; i < own.size(); ++i) values[others + static_cast<Eigen::Index>(i)] = own[i];
+    coordinates_.put(lessons_, points, values);
+    points.bottomRows(count) = points_of(choices);
+    values.tail(count) = Eigen::Map<const Eigen::VectorXd>(own.data(), count);
     process_.observe(points, values, adjusts, random_);
   }
 
@@ -279,7 +275,9 @@ class Surrogate : public Strategy {
         for (std::uint64_t index = 0; index < explored_[i].size(); ++index) add({i, index});
       return some_of(pool);
     }
-    std::vector<Choice> near = taught();
+    std::vector<Choice> near;
+    for (const Lesson& lesson : lessons_)
+      if (const auto choice = choice_of(lesson)) near.push_back(*choice);
     for (const Choice& best : fastest()) {
       const std::vector<Choice> found = neighbours_of(best);
       near.insert(near.end(), found.begin(), found.end());
@@ -295,14 +293,6 @@ class Surrogate : public Strategy {
       add(at(random_.below(everything)));
     if (pool.empty()) pool.insert(any_untried());
     return some_of(pool);
-  }
-
-  /// What was tried on other problems, where it is valid for this one.
-  std::vector<Choice> taught() const {
-    std::vector<Choice> taught;
-    for (const Lesson& lesson : lessons_)
-      if (const auto choice = choice_of(lesson)) taught.push_back(*choice);
-    return taught;
   }
 
   /// Where it is valid for this problem.
@@ -326,8 +316,7 @@ class Surrogate : public Strategy {
     constexpr std::size_t kMost = 3 * kMostCandidates / 2;
     std::vector<Choice> all(pool.begin(), pool.end());
     if (all.size() <= kMost) return all;
-    for (std::size_t i = 0; i < kMost; ++i) std::swap(all[i], all[i + random_.below(all.size() - i)]);
-    all.resize(kMost);
+    random_.keep_some(all, 0, kMost);
     return all;
   }
 
@@ -340,12 +329,6 @@ class Surrogate : public Strategy {
     std::vector<Choice> fastest;
     for (std::size_t i = 0; i < count; ++i) fastest.push_back(order[i].second);
     return fastest;
-  }
-
-  void choose_promising(std::size_t count) {
-    const std::vector<Choice> chosen =
-        choose_among(candidates(), count, std::numeric_limits<double>::infinity());
-    chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
   }
 
   /// The most promising of these whose time may be below `limit`, the logarithm of a ratio to the best time.
@@ -372,10 +355,6 @@ class Surrogate : public Strategy {
     return chosen;
   }
 
-  double lower_bound(std::size_t candidate) const {
-    return process_.mean(candidate) - kBoundDeviations * process_.deviation(candidate);
-  }
-
   /// Without a result of this problem only the order of times is predicted.
   Prediction prediction_of(std::size_t candidate) const {
     if (successes_ == 0) return {0, std::numeric_limits<double>::infinity()};
@@ -400,7 +379,7 @@ class Surrogate : public Strategy {
       double least = limit;
       for (std::size_t i = open; i < pool.size(); ++i) {
         if (!is_free(i) || !is_wanted(i)) continue;
-        const double bound = lower_bound(i);
+        const double bound = process_.mean(i) - kBoundDeviations * process_.deviation(i);
         if (bound < least) {
           least = bound;
           best = i;
