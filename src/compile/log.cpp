@@ -65,14 +65,6 @@ std::string with_names_last(const std::string& log) {
   return others + names;
 }
 
-/// Without the warnings that stand before the first error; none without an error.
-std::optional<std::string_view> from_first_error(std::string_view log) {
-  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
-  if (error == std::string_view::npos) return std::nullopt;
-  const std::size_t newline = log.rfind('\n', error);
-  return log.substr(newline == std::string_view::npos ? 0 : newline + 1);
-}
-
 }  // namespace
 
 std::string reason_of_log(std::string log) {
@@ -90,12 +82,15 @@ std::string reason_of_log(std::string log) {
 std::string reason_of_failure(const std::string& raw_log, const char* otherwise,
                               const CompileRequest& request, const std::set<std::string>& refused) {
   const std::string log = with_names_last(raw_log);
-  const auto errors = from_first_error(log);
-  std::string reason(trim(errors.value_or(log)));
+  // Warnings may stand before the first error.
+  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
+  const bool has_error = error != std::string::npos;
+  const std::string_view errors = std::string_view(log).substr(has_error ? log.rfind('\n', error) + 1 : 0);
+  std::string reason(trim(errors));
   if (reason.empty()) reason = otherwise;
   // NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
   // the source, which stand first.
-  if (errors && errors->starts_with(kNameMap))
+  if (has_error && errors.starts_with(kNameMap))
     reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
                          request.source.name, join(request.kernel_expressions, " or "), reason);
   return reason_of_log(std::move(reason)) + advice_on_includes(log, request.source, refused);

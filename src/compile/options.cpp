@@ -174,18 +174,15 @@ std::optional<std::string_view> subject(const std::string& option) {
   return parsed->rule->name;
 }
 
-/// What it prints stands in the log where its errors would.
-bool makes_ptxas_talk(const std::string& option) {
-  const auto parsed = parse(option, kCompilerOptions);
-  if (!parsed || parsed->rule->takes != Takes::assembler_option || !parsed->value) return false;
-  return *parsed->value == "-v" || *parsed->value == "--verbose";
-}
-
 }  // namespace
 
 void append_options(std::vector<std::string>& options, const std::vector<std::string>& more) {
   for (const std::string& option : more) {
-    if (makes_ptxas_talk(option)) continue;
+    // What the assembler prints stands in the log where its errors would.
+    const auto parsed = parse(option, kCompilerOptions);
+    if (parsed && parsed->rule->takes == Takes::assembler_option &&
+        (parsed->value == "-v" || parsed->value == "--verbose"))
+      continue;
     if (const auto about = subject(option)) {
       std::erase_if(options, [&](const std::string& earlier) { return subject(earlier) == about; });
     }

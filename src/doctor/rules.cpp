@@ -125,12 +125,6 @@ MaybeSaid disturbing_variable(const MachineFacts& facts, const char* variable, c
                  fmt::format("Unset {}.", variable));
 }
 
-MaybeSaid visible_gpus(const MachineFacts& facts) {
-  const std::string* visible = value_of(facts, "CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr || !facts.no_gpu.empty()) return std::nullopt;
-  return ok(fmt::format("CUDA_VISIBLE_DEVICES={} picks and numbers the GPUs", shell_quoted(*visible)));
-}
-
 MaybeSaid driver(const MachineFacts& facts) {
   const std::string version = facts.driver_version.empty() ? "" : facts.driver_version + ", ";
   if (facts.no_gpu.empty() && facts.cuda_version.empty())
@@ -177,7 +171,12 @@ constexpr std::array<Rule<MachineFacts>, 11> kMachineRules{{
        return disturbing_variable(facts, "CUDA_INJECTION64_PATH",
                                   "a profiler intercepts every driver call and slows launches down");
      }},
-    {"environment", visible_gpus},
+    {"environment",
+     [](const MachineFacts& facts) -> MaybeSaid {
+       const std::string* visible = value_of(facts, "CUDA_VISIBLE_DEVICES");
+       if (visible == nullptr || !facts.no_gpu.empty()) return std::nullopt;
+       return ok(fmt::format("CUDA_VISIBLE_DEVICES={} picks and numbers the GPUs", shell_quoted(*visible)));
+     }},
     {"driver", driver},
     {"nvml", nvml},
 }};
@@ -319,13 +318,6 @@ MaybeSaid persistence(const GpuReadings& now) {
               "{smi} --persistence-mode=1");
 }
 
-MaybeSaid mig(const GpuReadings& now) {
-  if (!now.mig_mode.value_or(false)) return std::nullopt;
-  return warning("the GPU is partitioned into MIG slices",
-                 "a slice is measured, and the other slices share its clock and its power",
-                 "Measure the whole GPU: {smi} -mig 0");
-}
-
 MaybeSaid compute_mode(const GpuReadings& now) {
   if (!now.compute_mode) return std::nullopt;
   if (*now.compute_mode == ComputeMode::shared)
@@ -333,13 +325,6 @@ MaybeSaid compute_mode(const GpuReadings& now) {
   if (*now.compute_mode == ComputeMode::prohibited)
     return problem("prohibited", "no program may compute on this GPU", "{smi} --compute-mode=DEFAULT");
   return ok("exclusive: no other program can use it while it is measured");
-}
-
-MaybeSaid display(const GpuReadings& now) {
-  if (!now.display_active.value_or(false)) return std::nullopt;
-  return note("a screen is attached",
-              "drawing takes turns with kernels, and a kernel of several seconds may be stopped",
-              "Measure on another GPU, or without a graphical session.");
 }
 
 constexpr std::array<Rule<GpuReadings>, 11> kGpuRules{{
@@ -351,9 +336,23 @@ constexpr std::array<Rule<GpuReadings>, 11> kGpuRules{{
     {"processes", processes},
     {"ecc", ecc},
     {"persistence", persistence},
-    {"mig", mig},
+    {"mig",
+     [](const GpuReadings& now) {
+       return !now.mig_mode.value_or(false)
+                  ? std::nullopt
+                  : warning("the GPU is partitioned into MIG slices",
+                            "a slice is measured, and the other slices share its clock and its power",
+                            "Measure the whole GPU: {smi} -mig 0");
+     }},
     {"compute_mode", compute_mode},
-    {"display", display},
+    {"display",
+     [](const GpuReadings& now) {
+       return !now.display_active.value_or(false)
+                  ? std::nullopt
+                  : note("a screen is attached",
+                         "drawing takes turns with kernels, and a kernel of several seconds may be stopped",
+                         "Measure on another GPU, or without a graphical session.");
+     }},
 }};
 
 template <typename Rules, typename Facts>
@@ -362,13 +361,8 @@ void apply(const Rules& rules, const Facts& facts, std::vector<DoctorFinding>& f
     if (const MaybeSaid said = say(facts)) findings.emplace_back(*said).check = check;
 }
 
-template <typename Condition>
-auto count(const std::vector<DoctorFinding>& findings, Condition condition) {
-  return std::count_if(findings.begin(), findings.end(), condition);
-}
-
 auto count(const std::vector<DoctorFinding>& findings, Health health) {
-  return count(findings, [&](const DoctorFinding& one) { return one.health == health; });
+  return std::ranges::count(findings, health, &DoctorFinding::health);
 }
 
 }  // namespace
@@ -396,9 +390,9 @@ int exit_code(const std::vector<DoctorFinding>& findings) {
   constexpr int kDisturbed = 1;
   constexpr int kUnusable = 3;
   // A GPU, or the driver with the GPUs that it does not show.
-  if (count(findings, [](const DoctorFinding& one) {
+  if (std::ranges::any_of(findings, [](const DoctorFinding& one) {
         return one.health == Health::problem && (one.gpu || one.check == "driver");
-      }) > 0)
+      }))
     return kUnusable;
   return count(findings, Health::warning) + count(findings, Health::problem) > 0 ? kDisturbed : 0;
 }
@@ -406,16 +400,16 @@ int exit_code(const std::vector<DoctorFinding>& findings) {
 std::string verdict(const std::vector<DoctorFinding>& findings) {
   const auto problems = count(findings, Health::problem);
   const auto warnings = count(findings, Health::warning);
-  const bool compiles = count(findings, [](const DoctorFinding& one) {
-                          return one.check == "compiler" && one.health == Health::problem;
-                        }) == 0;
+  const bool compiles = std::ranges::none_of(findings, [](const DoctorFinding& one) {
+    return one.check == "compiler" && one.health == Health::problem;
+  });
   const std::string rest = compiles ? "; compiling, inspecting and predicting work" : "";
   std::string text;
   if (problems > 0) text = counted(problems, "problem");
   if (warnings > 0) text += (text.empty() ? "" : ", ") + counted(warnings, "warning");
   if (!text.empty()) text += ": ";
   if (exit_code(findings) >= 3) return text + "not every GPU can be measured on" + rest;
-  if (count(findings, [](const DoctorFinding& one) { return one.gpu.has_value(); }) == 0)
+  if (std::ranges::none_of(findings, [](const DoctorFinding& one) { return one.gpu.has_value(); }))
     return text + "there is no GPU to measure on" + rest;
   return text + (text.empty() ? "nothing was found that would disturb a measurement"
                               : "measurements may be disturbed");

@@ -89,14 +89,6 @@ void check_launch(Admission& admission, const GpuModel& gpu, const KernelLaunch&
            gpu.compute_major, gpu.compute_minor);
 }
 
-/// A GPU runs what was compiled for its major compute capability and at most its minor one.
-void check_architecture(Admission& admission, const GpuModel& gpu, int architecture) {
-  const bool runs = architecture / 10 == gpu.compute_major && architecture % 10 <= gpu.compute_minor;
-  if (architecture == 0 || runs) return;
-  refuse(admission, "the compiled kernel is for sm_{}, but {} is sm_{}{}", architecture, gpu.name,
-         gpu.compute_major, gpu.compute_minor);
-}
-
 /// The hardware takes registers for a block in rounds of one warp per scheduler.
 void check_registers(Admission& admission, const GpuModel& gpu, const Resources& resources,
                      const Occupancy& occupancy) {
@@ -158,7 +150,11 @@ Admission admit_kernel(const GpuModel& gpu, const KernelLaunch& launch, const Re
   const Occupancy occupancy =
       compute_occupancy(gpu, resources, static_cast<int>(threads), launch.dynamic_shared_bytes);
   admission.occupancies.push_back(occupancy);
-  check_architecture(admission, gpu, resources.architecture);
+  // A GPU runs what was compiled for its major compute capability and at most its minor one.
+  const int sm = resources.architecture;
+  if (sm != 0 && (sm / 10 != gpu.compute_major || sm % 10 > gpu.compute_minor))
+    refuse(admission, "the compiled kernel is for sm_{}, but {} is sm_{}{}", sm, gpu.name, gpu.compute_major,
+           gpu.compute_minor);
   if (resources.max_threads > 0 && threads > resources.max_threads)
     refuse(admission, "block of {} threads > {} of the kernel's __launch_bounds__", threads,
            resources.max_threads);

@@ -30,13 +30,6 @@ std::string_view c_string(std::string_view table, std::uint32_t offset) {
   return rest.substr(0, end);
 }
 
-/// e_flags holds the architecture in its lowest byte, since ABI version 8 in the byte above it.
-int architecture_of(std::string_view image) {
-  const auto flags = read_scalar<std::uint32_t>(image, 0x30);
-  const auto abi_version = read_scalar<std::uint8_t>(image, 8);
-  return static_cast<int>((abi_version >= kAbiWithWideArchitecture ? flags >> 8 : flags) & 0xff);
-}
-
 }  // namespace
 
 void throw_bad_cubin(const std::string& what) {
@@ -50,7 +43,10 @@ CubinElf::CubinElf(std::string_view image) {
     throw_bad_cubin("it is not a 64-bit little-endian ELF file");
   if (read_scalar<std::uint16_t>(image, 0x12) != kMachineCuda)
     throw_bad_cubin("it is for another machine than a GPU");
-  architecture_ = architecture_of(image);
+  // e_flags holds the architecture in its lowest byte, since ABI version 8 in the byte above it.
+  const auto flags = read_scalar<std::uint32_t>(image, 0x30);
+  const bool is_wide = read_scalar<std::uint8_t>(image, 8) >= kAbiWithWideArchitecture;
+  architecture_ = static_cast<int>((is_wide ? flags >> 8 : flags) & 0xff);
   read_sections(image);
 }
 

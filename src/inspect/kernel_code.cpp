@@ -67,16 +67,6 @@ bool is_run(std::string_view section) {
 /// What each of the kernels' names stands for: the first for nothing, the others for their number.
 using Numbers = std::vector<std::pair<std::string_view, std::string>>;
 
-/// Longer names first: one may begin like another.
-Numbers numbers_of(const std::vector<std::string>& symbols) {
-  Numbers numbers;
-  for (std::size_t i = 0; i < symbols.size(); ++i)
-    numbers.emplace_back(symbols[i], i == 0 ? "" : fmt::format("#{}", i));
-  std::stable_sort(numbers.begin(), numbers.end(),
-                   [](const auto& one, const auto& other) { return one.first.size() > other.first.size(); });
-  return numbers;
-}
-
 /// What is called after a kernel, called after its number.
 std::string numbered(const Numbers& numbers, std::string_view name) {
   std::string text(name);
@@ -142,7 +132,12 @@ InstructionMix mix_of_kernel(const KernelCode& code) {
 
 std::string kernel_hash(const Binary& binary) {
   const CubinElf elf(binary.cubin);
-  const Numbers numbers = numbers_of(binary.kernel_symbols);
+  Numbers numbers;
+  for (const std::string& symbol : binary.kernel_symbols)
+    numbers.emplace_back(symbol, numbers.empty() ? "" : fmt::format("#{}", numbers.size()));
+  // Longer names come first: one may begin like another.
+  std::stable_sort(numbers.begin(), numbers.end(),
+                   [](const auto& one, const auto& other) { return one.first.size() > other.first.size(); });
   Hasher hasher;
   hasher.add("kernel 1").add(elf.architecture());
   for (const ElfSection& section : elf.sections()) {

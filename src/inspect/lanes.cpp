@@ -144,11 +144,6 @@ std::uint32_t mirrored(std::uint32_t operation) {
   return std::find(std::begin(kMirrored), std::end(kMirrored), vector) != std::end(kMirrored) ? vector : 0;
 }
 
-bool writes_uniform(std::uint32_t operation) {
-  return (operation >= 0x080 && operation <= 0x0bf) || operation == kR2ur || operation == kS2ur ||
-         operation == kLdcu;
-}
-
 /// The most different words of the lanes from `first` to `last` that fall on one bank.
 std::size_t most_words_in_a_bank(const LaneValues& addresses, int bytes, std::size_t first,
                                  std::size_t last) {
@@ -284,7 +279,7 @@ void LaneTracker::step(const SassInstruction& instruction) {
   if (std::find(std::begin(kWithoutResult), std::end(kWithoutResult), code) != std::end(kWithoutResult))
     return;
   if (instruction.kind == SassKind::nothing) return;
-  const bool uniform = writes_uniform(code);
+  const bool uniform = (code >= 0x080 && code <= 0x0bf) || code == kR2ur || code == kS2ur || code == kLdcu;
   const std::uint64_t target = instruction.low >> 16 & 0xff;
   if (instruction.is_one_of({SassKind::global_load, SassKind::shared_load, SassKind::local_load})) {
     for (int word = 0; word < std::max(1, instruction.bytes / 4); ++word)

@@ -29,15 +29,6 @@ cudaOccDeviceProp device_of(const GpuModel& gpu) {
   return device;
 }
 
-[[noreturn]] void throw_unknown_capability(const GpuModel& gpu) {
-  const bool blackwell = gpu.compute_major == 10 || gpu.compute_major == 12;
-  throw UserError(fmt::format("the CUDA toolkit that tiletune was built with has no occupancy rules for "
-                              "compute capability {} ({})",
-                              gpu.compute_capability(), gpu.name),
-                  blackwell ? "Build tiletune with CUDA 12.8 or newer."
-                            : "Build tiletune with a CUDA toolkit that supports it.");
-}
-
 /// The header's answer. Its default carve-out is the largest one. It counts bytes in int, hence the clamp,
 /// which lies far above what any multiprocessor has.
 cudaOccResult ask_header(const GpuModel& gpu, const Resources& resources, int threads, std::int64_t dynamic) {
@@ -56,7 +47,13 @@ cudaOccResult ask_header(const GpuModel& gpu, const Resources& resources, int th
   cudaOccResult result{};
   const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state,
                                                                      threads, dynamic_shared_bytes);
-  if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE) throw_unknown_capability(gpu);
+  const bool blackwell = gpu.compute_major == 10 || gpu.compute_major == 12;
+  if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE)
+    throw UserError(fmt::format("the CUDA toolkit that tiletune was built with has no occupancy rules for "
+                                "compute capability {} ({})",
+                                gpu.compute_capability(), gpu.name),
+                    blackwell ? "Build tiletune with CUDA 12.8 or newer."
+                              : "Build tiletune with a CUDA toolkit that supports it.");
   if (error != CUDA_OCC_SUCCESS)
     throw UserError(
         fmt::format("no occupancy of {} can be computed for a block of {} threads", gpu.name, threads),

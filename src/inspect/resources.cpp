@@ -138,17 +138,6 @@ void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Reso
   for (const auto& [ordinal, size] : bytes) out.parameter_bytes->push_back(size);
 }
 
-/// Before sm_90 the header of the code section repeats the register count in its top byte; before CUDA 13 its
-/// flags are the only place for the number of barriers.
-void read_code_header(const ElfSection& code, Resources& out) {
-  const int in_header = static_cast<int>(code.info >> 24);
-  if (out.registers == 0) out.registers = in_header;
-  if (in_header != 0 && in_header != out.registers)
-    throw_bad_cubin(fmt::format("it says both {} and {} registers", out.registers, in_header));
-  if (out.registers == 0) throw_bad_cubin("it has no register count");
-  if (out.barriers == 0) out.barriers = static_cast<int>(code.flags >> 20 & 0x7f);
-}
-
 /// Reads the __constant__ variables; what the compiler has put there itself has no name that is an object's.
 std::vector<std::pair<std::string, std::int64_t>> constant_variables(const CubinElf& elf) {
   constexpr std::uint8_t kObject = 1;
@@ -225,7 +214,14 @@ Resources read_resources(const Binary& binary, std::size_t kernel) {
   out.architecture = elf.architecture();
   read_common_attributes(elf, static_cast<std::uint32_t>(symbol - symbols.begin()), out);
   read_kernel_attributes(elf, name, out);
-  read_code_header(*code, out);
+  // Before sm_90 the header of the code section repeats the register count in its top byte; before CUDA 13
+  // its flags are the only place for the number of barriers.
+  const int in_header = static_cast<int>(code->info >> 24);
+  if (out.registers == 0) out.registers = in_header;
+  if (in_header != 0 && in_header != out.registers)
+    throw_bad_cubin(fmt::format("it says both {} and {} registers", out.registers, in_header));
+  if (out.registers == 0) throw_bad_cubin("it has no register count");
+  if (out.barriers == 0) out.barriers = static_cast<int>(code->flags >> 20 & 0x7f);
   read_memory(elf, name, out);
   const Spills spills = read_spills(elf, name);
   out.spill_store_bytes = spills.store_bytes;
