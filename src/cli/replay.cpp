@@ -91,15 +91,6 @@ std::string counts_text(const SweepSummary& summary, const Replay& replay) {
   return text + untried_lines(summary);
 }
 
-[[noreturn]] void throw_nothing_ran(const SweepSummary& summary, const Replay& replay, const TuneSpec& spec) {
-  const auto missing = summary.outcomes.find(Outcome::not_recorded);
-  if (missing != summary.outcomes.end() && missing->second == summary.finished)
-    throw NothingToDo(fmt::format("{} holds none of the configurations tried", replay.file),
-                      Where{spec.file.string(), ""}, "Compare the values of the parameters.");
-  throw NothingToDo("no configuration that was tried had run when it was recorded",
-                    Where{spec.file.string(), ""}, "Raise --budget, or widen the space.");
-}
-
 /// The recorded rows that answered, as rows of the replay.
 RankingRows rows_of(const Replay& replay, const RecordedSet& set, const Database& database) {
   std::vector<std::int64_t> ids = replay.rows;
@@ -169,7 +160,13 @@ class Replaying {
     for (const Replay& run : runs)
       for (const ReplayedProblem& problem : run.problems)
         if (!problem.curve.empty()) return 0;
-    throw_nothing_ran(summary, runs.front(), spec_);
+    const Where where{spec_.file.string(), ""};
+    const auto missing = summary.outcomes.find(Outcome::not_recorded);
+    if (missing != summary.outcomes.end() && missing->second == summary.finished)
+      throw NothingToDo(fmt::format("{} holds none of the configurations tried", planned_.file), where,
+                        "Compare the values of the parameters.");
+    throw NothingToDo("no configuration that was tried had run when it was recorded", where,
+                      "Raise --budget, or widen the space.");
   }
 
  private:

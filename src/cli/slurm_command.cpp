@@ -120,15 +120,6 @@ std::string plain_name(std::string_view text) {
   return name;
 }
 
-/// One line of a script that Slurm reads: it takes quotes, and knows no other escape.
-std::string option_line(const std::string& option) {
-  const auto is_control = [](unsigned char c) { return c < ' ' || c == '\x7f'; };
-  if (std::any_of(option.begin(), option.end(), is_control) || option.find('"') != std::string::npos)
-    throw UserError(fmt::format("'{}' cannot be written in an #SBATCH line", printable(option)),
-                    "Choose names without quotes and control characters.");
-  return fmt::format("#SBATCH \"{}\"\n", option);
-}
-
 std::string quoted(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   for (const std::string& word : words) all.push_back(shell_quoted(word));
@@ -183,7 +174,14 @@ void write_job(const SlurmArray& array, const char* file, std::string_view job, 
   all.insert(all.end(), job_options.begin(), job_options.end());
   all.push_back(fmt::format("--signal=B:USR1@{}", kWarningSeconds));
   std::string lines;
-  for (const std::string& option : all) lines += option_line(option);
+  for (const std::string& option : all) {
+    // Slurm reads these lines: it takes quotes, and knows no other escape.
+    const auto is_unfit = [](unsigned char c) { return c < ' ' || c == '\x7f' || c == '"'; };
+    if (std::ranges::any_of(option, is_unfit))
+      throw UserError(fmt::format("'{}' cannot be written in an #SBATCH line", printable(option)),
+                      "Choose names without quotes and control characters.");
+    lines += fmt::format("#SBATCH \"{}\"\n", option);
+  }
   replacements = replacements_for(array);
   const std::string text = replaced(job, replacements);
   replacements.push_back({"# {options}\n", lines});

@@ -42,14 +42,6 @@ void ConsoleObserver::tell_of_journal(const std::filesystem::path& database) {
 
 namespace {
 
-/// Workers were lost, and no kernel came to its end.
-bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
-  const bool lost = outcomes.contains(Outcome::crashed) || outcomes.contains(Outcome::timeout);
-  const auto ended = {Outcome::ok,          Outcome::wrong_result,  Outcome::unstable,
-                      Outcome::implausible, Outcome::out_of_bounds, Outcome::screened_out};
-  return lost && std::none_of(ended.begin(), ended.end(), [&](Outcome o) { return outcomes.contains(o); });
-}
-
 std::string counts_line(const SweepSummary& summary) {
   std::string text = fmt::format("{} of {} configurations in {}", summary.finished, summary.planned,
                                  human_seconds(summary.wall_s));
@@ -101,7 +93,11 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary,
         "{} with warnings (spills, low occupancy): tiletune rank --db {} --sweep {} --columns "
         "template,parameters,median_us,warnings\n",
         summary.warned, database, summary.sweep_id);
-  if (all_lost(summary.outcomes))
+  const auto has = [&](Outcome outcome) { return summary.outcomes.contains(outcome); };
+  if ((has(Outcome::crashed) || has(Outcome::timeout)) &&
+      std::ranges::none_of(std::array{Outcome::ok, Outcome::wrong_result, Outcome::unstable,
+                                      Outcome::implausible, Outcome::out_of_bounds, Outcome::screened_out},
+                           has))
     text +=
         "Every kernel that ran was lost. If the GPU failed, and not the kernels, measure again with "
         "--remeasure.\n";

@@ -69,22 +69,21 @@ const NvJitLinkApi& nvjitlink() {
                   "Install libnvJitLink of CUDA 12.4 or newer, or name its folder in LD_LIBRARY_PATH.");
 }
 
-/// nvJitLink's spelling of an option of NVRTC.
-std::string link_option(const std::string& option) {
-  const std::size_t equals = option.find('=');
-  const std::string name = option.substr(0, equals);
-  const std::string value = option.substr(equals + 1);
-  if (name == "--gpu-architecture") return "-arch=" + value;
-  return (name.ends_with("maxrregcount") ? "-maxrregcount=" : "-Xptxas=") + value;
-}
-
 /// The cubin of a text in PTX. None when it fails, or would be larger than a cubin that is read from a file
 /// may be: `log` says why.
 std::optional<std::string> assemble(const std::string& ptx, const CompileRequest& request, std::string& log) {
   const NvJitLinkApi& api = nvjitlink();
   std::vector<std::string> options;
   std::vector<const char*> words;
-  for (const std::string& option : request.options) options.push_back(link_option(option));
+  for (const std::string& option : request.options) {
+    // nvJitLink spells the options of NVRTC in its own way.
+    const std::size_t equals = option.find('=');
+    const std::string_view name = std::string_view(option).substr(0, equals);
+    options.push_back(name == "--gpu-architecture"     ? "-arch="
+                      : name.ends_with("maxrregcount") ? "-maxrregcount="
+                                                       : "-Xptxas=");
+    options.back() += option.substr(equals + 1);
+  }
   for (const std::string& option : options) words.push_back(option.c_str());
   log = "nvJitLink has failed";
   NvJitLinkApi::Handle handle = nullptr;
