@@ -135,7 +135,9 @@ void for_each_choice(const TemplateSpec& kernel, const Take& take) {
   for (const auto& [name, option] : variant.options) take("options", name, option);
 }
 
-Json config_of(const SingleConfiguration& one) {
+/// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
+/// and finals for it alone.
+TuneSpec tune_spec_of(const SingleConfiguration& one) {
   Json kernel{{"template", one.kernel.name}};
   // All parameters are determined: there is one configuration.
   const Json values = to_json(Space(one.kernel, one.problem).at(0).named(one.kernel));
@@ -151,7 +153,13 @@ Json config_of(const SingleConfiguration& one) {
       {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
   for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;
   config["measure"] = {{"screening", 0}, {"finals", {{"configurations", 1}, {"within_percent", 0}}}};
-  return config;
+  LoadOptions options = one.load;
+  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
+                              home_folder() / "kernel_templates"};
+  TuneSpec spec = parse_tune_spec(config.dump(2), "--set", options);
+  // The nearest there is to a config's file: what git knows of it is recorded.
+  spec.file = one.manifest;
+  return spec;
 }
 
 /// The manifest of a template that is shipped, or that a folder or path names. Throws UserError with the
@@ -208,18 +216,6 @@ std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
   }
   std::erase_if(open, [](const Parameter& parameter) { return parameter.values.size() < 2; });
   return open;
-}
-
-/// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
-/// and finals for it alone.
-TuneSpec tune_spec_of(const SingleConfiguration& one) {
-  LoadOptions options = one.load;
-  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
-                              home_folder() / "kernel_templates"};
-  TuneSpec spec = parse_tune_spec(config_of(one).dump(2), "--set", options);
-  // The nearest there is to a config's file: what git knows of it is recorded.
-  spec.file = one.manifest;
-  return spec;
 }
 
 struct BenchCommand {

@@ -20,11 +20,7 @@ struct CompareOptions {
   std::vector<std::string> names;
   std::vector<std::filesystem::path> databases;
   std::string by = "gpu";
-  std::vector<std::string> gpus;
-  std::vector<std::string> templates;
-  std::vector<std::string> problems;
-  std::vector<std::string> sources;
-  bool any_source = false;
+  FilterOptions rows;
   std::filesystem::path predict;
   CompileOptions compile;
   std::filesystem::path fill;
@@ -37,7 +33,7 @@ void check_combination(const CompareOptions& options, CompareBy by) {
   if (options.fail_above && !(*options.fail_above >= 0 && *options.fail_above <= kMostPercent))
     throw UserError(fmt::format("{} is not a valid percentage", *options.fail_above),
                     Where{"--fail-above", ""}, fmt::format("Give a number from 0 to {}.", kMostPercent));
-  if (by == CompareBy::gpu && !options.gpus.empty())
+  if (by == CompareBy::gpu && !options.rows.gpus.empty())
     throw UserError("selects GPUs, but GPUs are what is compared", Where{"--gpu", ""},
                     "Name them after the command: tiletune compare A100 H100.");
   if (options.predict.empty()) return;
@@ -149,14 +145,14 @@ class Sources {
     catch_interrupts();
     ConfigOptions config;
     config.config = options.predict;
-    config.problems = options.problems;
-    config.templates = options.templates;
+    config.problems = options.rows.problems;
+    config.templates = options.rows.templates;
     const TuneSpec spec = config.load();
     TrialFilter compared;
     compared.baselines = false;
-    compared.templates = options.templates;
-    compared.sources = parse_sources(options.sources);
-    compared.source_age = options.any_source ? SourceAge::any : SourceAge::newest;
+    compared.templates = options.rows.templates;
+    compared.sources = parse_sources(options.rows.sources);
+    compared.source_age = options.rows.any_source ? SourceAge::any : SourceAge::newest;
     for (const std::string& name : options.names) {
       TuneSpec predicted = lacking(spec, name, compared);
       if (predicted.templates.empty()) continue;
@@ -195,12 +191,12 @@ Comparison compare(const CompareOptions& options, CompareBy by, const Sources& s
   const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
   TrialFilter filter;
   // Sides that differ in time may be a kernel before and after an edit.
-  const bool any = options.any_source || by == CompareBy::date || by == CompareBy::sweep;
+  const bool any = options.rows.any_source || by == CompareBy::date || by == CompareBy::sweep;
   filter.source_age = any ? SourceAge::any : SourceAge::newest;
-  filter.gpus = options.gpus;
-  filter.templates = options.templates;
-  filter.sources = parse_sources(options.sources);
-  filter_problems(options.problems, sources.all(), filter);
+  filter.gpus = options.rows.gpus;
+  filter.templates = options.rows.templates;
+  filter.sources = parse_sources(options.rows.sources);
+  filter_problems(options.rows.problems, sources.all(), filter);
   for (std::size_t i = 0; i < databases.size(); ++i) note_earlier_sources(databases[i], filter);
   Comparison comparison = compare_databases(databases, {by, filter, options.names, sources.names()}, alias);
   if (comparison.sides.size() > 1) return comparison;
@@ -259,14 +255,15 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->default_str(kDefaultDatabase);
   command.add_option("--by", options.by, "gpu, driver, date, sweep, source or database")
       ->capture_default_str();
-  add_option(command, "--gpu", options.gpus,
+  add_option(command, "--gpu", options.rows.gpus,
              "With --by: only rows of this GPU: its full name, or whole words of it (repeatable)", one_each);
-  add_option(command, "--template", options.templates, "Only rows of this template (repeatable)", one_each);
-  add_option(command, "--problem", options.problems,
+  add_option(command, "--template", options.rows.templates, "Only rows of this template (repeatable)",
+             one_each);
+  add_option(command, "--problem", options.rows.problems,
              "Only rows of this problem, e.g. 4096x4096x4096 (repeatable)", one_each);
-  add_option(command, "--source", options.sources,
+  add_option(command, "--source", options.rows.sources,
              "Only rows of this source: measured, predicted, replayed or imported (repeatable)", one_each);
-  command.add_flag("--any-source", options.any_source,
+  command.add_flag("--any-source", options.rows.any_source,
                    std::string(kAnySourceHelp) + "; always included by date and by sweep");
   command.add_option("--predict", options.predict,
                      "Predict this config's problems for the named GPUs that have no rows of them");

@@ -17,21 +17,18 @@ struct SweepCommand {
   CompileOptions compile;
   MeasureFlags measure;
   std::filesystem::path database = kDefaultDatabase;
-  std::filesystem::path replay;
+  ReplayOptions replay;
+  SweepOptions sweep;
   GpuChoice gpus{"", "0", false, {}};
   std::string strategy;
   std::optional<std::uint64_t> seed;
-  std::uint64_t repeat = 1;
   std::uint64_t recorded = 0;
   std::string budget;
   std::string until;
   std::string shard;
-  std::filesystem::path learn_from;
   std::string format = "table";
   std::int64_t limit = 20;
   bool quiet = false;
-  bool remeasure = false;
-  std::string command_line;
 };
 
 /// "60s", "5min", "2h" are seconds; a plain number counts evaluations.
@@ -59,22 +56,17 @@ void apply_until(const std::string& text, Budget& budget) {
 }
 
 SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
-  SweepOptions sweep;
+  SweepOptions sweep = options.sweep;
   sweep.compile = options.compile.pool_options(spec);
-  sweep.command = options.command_line;
-  sweep.remeasure = options.remeasure;
-  sweep.learn_from = options.learn_from;
   sweep.outputs = options.gpus.outputs;
   sweep.interrupted = interrupted;
   return sweep;
 }
 
 int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& view) {
-  ReplayOptions replay;
-  replay.recording = options.replay;
+  ReplayOptions replay = options.replay;
   if (options.command->count("--db") > 0) replay.database = options.database;
   replay.gpu = options.gpus.model;
-  replay.repeat = options.repeat;
   replay.asks_for_seconds = seconds_from_text(options.budget).has_value();
   replay.sweep = sweep_options(options, spec);
   replay.quiet = options.quiet;
@@ -145,7 +137,7 @@ int run(SweepCommand& options) {
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
-  if (!options.replay.empty()) return replay(options, spec, view);
+  if (!options.replay.recording.empty()) return replay(options, spec, view);
   catch_interrupts();
   const auto started = Clock::now();
   const auto is_over = [&] {
@@ -181,20 +173,13 @@ int run(SweepCommand& options) {
   return code;
 }
 
-/// "help" instead of a name prints the strategies, as --help does, whatever else is missing.
-std::string check_strategy_name(const std::string& name) {
-  if (name == "help") throw CLI::CallForVersion(strategies_help(), 0);
-  find_strategy({.name = name, .where = Where{"--strategy", ""}});
-  return "";
-}
-
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line) {
   auto [command, options] = add_command<SweepCommand>(
       app, action, "sweep", "Compile, verify, time and rank the configurations of a search space", run);
   options.command = &command;
-  options.command_line = command_line;
+  options.sweep.command = command_line;
   options.config.add_to(command);
   options.compile.add_to(command);
   add_option(command, "--db", options.database, "Results database; continued when it exists",
@@ -207,10 +192,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
           "Predict for this model (e.g. A100-80GB) instead of measuring; with --replay, the recorded GPU")
       ->excludes("--gpus");
   CLI::Option* replay =
-      command.add_option("--replay", options.replay,
+      command.add_option("--replay", options.replay.recording,
                          "Take times from this database, or from another tool's file that import reads, "
                          "instead of compiling and measuring. Rows are kept only if --db names another file");
-  add_option(command, "--repeat", options.repeat,
+  add_option(command, "--repeat", options.replay.repeat,
              "With --replay: repeat N times with consecutive seeds; print quartiles of the best time after "
              "each evaluation",
              {.check = CLI::Range(1, 10000)})
@@ -220,14 +205,19 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command
       .add_option("--strategy", options.strategy,
                   "Instead of the config's: " + strategy_names() + ". help prints what each does")
-      ->check(check_strategy_name);
+      ->check([](const std::string& name) -> std::string {
+        // Whatever else is missing, it prints the strategies, as --help does.
+        if (name == "help") throw CLI::CallForVersion(strategies_help(), 0);
+        find_strategy({.name = name, .where = Where{"--strategy", ""}});
+        return "";
+      });
   add_option(command, "--seed", options.seed,
              "Seed of what the strategy draws at random, instead of the config's", {.check = whole_number()});
   command.add_option(
       "--budget", options.budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations on each GPU model (500). Problems share it");
-  command.add_option("--learn-from", options.learn_from,
+  command.add_option("--learn-from", options.sweep.learn_from,
                      "Database of other problems, GPUs or drivers, for strategies that learn; or the folder "
                      "of other shards' databases");
   command.add_option("--until", options.until,
@@ -251,7 +241,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       {.type = "FOLDER"})
       ->excludes("--gpu")
       ->excludes(replay);
-  command.add_flag("--remeasure", options.remeasure, "Measure again what the database already holds")
+  command.add_flag("--remeasure", options.sweep.remeasure, "Measure again what the database already holds")
       ->excludes(replay);
   replay->excludes("--gpus");
   command.footer(
