@@ -138,7 +138,13 @@ class Replaying {
 
   int run() {
     catch_interrupts();
-    plan();
+    // Once for all runs, which differ in their seeds alone: spaces may take long to build.
+    std::vector<Task>& tasks = gpu_sets_.front().tasks;
+    tasks = plan_tasks_without_sources(spec_, interrupted);
+    planned_ = plan_replay(spec_, tasks, *recording_, target_, options_.recording.string());
+    if (file_.is_unfinished)
+      planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
+    open(planned_, tasks);
     std::vector<Replay> runs;
     SweepSummary summary;
     while (runs.size() < options_.repeat && !summary.interrupted) {
@@ -170,16 +176,6 @@ class Replaying {
   }
 
  private:
-  /// Once for all runs, which differ in their seeds alone: spaces may take long to build.
-  void plan() {
-    std::vector<Task>& tasks = gpu_sets_.front().tasks;
-    tasks = plan_tasks_without_sources(spec_, interrupted);
-    planned_ = plan_replay(spec_, tasks, *recording_, target_, options_.recording.string());
-    if (file_.is_unfinished)
-      planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
-    open(planned_, tasks);
-  }
-
   SweepSummary sweep(Replay& replay) {
     GpuSet& gpu_set = gpu_sets_.front();
     replay = planned_;

@@ -161,16 +161,6 @@ struct ArrayStatus {
   bool is_done() const { return in(kDone).size() == shards.size(); }
 };
 
-ArrayStatus read_array(const fs::path& folder, const std::optional<std::vector<QueuedTask>>& queued) {
-  ArrayStatus array{folder, read_json(folder / kSlurmPlan), {}};
-  const Json shards = array.plan.is_object() ? array.plan.value("shards", Json()) : Json();
-  if (!shards.is_number_unsigned() || shards.get<std::uint64_t>() > kMostShards)
-    throw UserError("there is no number of shards", Where{(folder / kSlurmPlan).string(), "/shards"},
-                    "Write the array again with 'tiletune slurm'.");
-  array.shards = shard_states(folder, shards.get<std::uint64_t>(), queued);
-  return array;
-}
-
 /// The folder itself, or one for each type of GPU in it.
 std::vector<fs::path> array_folders(const fs::path& folder) {
   std::error_code error;
@@ -240,7 +230,12 @@ int run(const StatusCommand& options) {
   std::string text;
   Json list = Json::array();
   for (const fs::path& folder : folders) {
-    const ArrayStatus array = read_array(folder, queued);
+    ArrayStatus array{folder, read_json(folder / kSlurmPlan), {}};
+    const Json shards = array.plan.is_object() ? array.plan.value("shards", Json()) : Json();
+    if (!shards.is_number_unsigned() || shards.get<std::uint64_t>() > kMostShards)
+      throw UserError("there is no number of shards", Where{(folder / kSlurmPlan).string(), "/shards"},
+                      "Write the array again with 'tiletune slurm'.");
+    array.shards = shard_states(folder, shards.get<std::uint64_t>(), queued);
     is_done = is_done && array.is_done();
     text += as_text(array);
     list.push_back(as_json(array));

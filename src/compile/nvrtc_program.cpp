@@ -221,14 +221,6 @@ std::vector<std::string> options_with_headers(const CompileRequest& request) {
   return options;
 }
 
-/// The front end says so in the log; ptxas says it on standard error and only gives up in the log, but leaves
-/// the errno of the refused allocation. LLVM, between them, aborts.
-bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_number) {
-  if (result == NVRTC_SUCCESS) return false;
-  return result == NVRTC_ERROR_OUT_OF_MEMORY || error_number == ENOMEM ||
-         log.find("catastrophic error: out of memory") != std::string::npos;
-}
-
 /// "kernel.cu(3)" of a message about a macro: where it was defined, if that is said, else where the message
 /// is about.
 std::string place_of_definition(std::string_view message) {
@@ -335,7 +327,11 @@ Compiled compile_here(const CompileRequest& request) {
   const nvrtcResult result = program.compile(options);
   const int error_number = errno;
   const std::string log = program.log();
-  if (ran_out_of_memory(result, log, error_number)) throw std::bad_alloc();
+  // The front end says that memory ran out in the log; ptxas says it on standard error and only gives up in
+  // the log, but leaves the errno of the refused allocation. LLVM, between them, aborts.
+  if (result != NVRTC_SUCCESS && (result == NVRTC_ERROR_OUT_OF_MEMORY || error_number == ENOMEM ||
+                                  log.find("catastrophic error: out of memory") != std::string::npos))
+    throw std::bad_alloc();
   if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
   if (result != NVRTC_SUCCESS)

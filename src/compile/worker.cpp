@@ -42,17 +42,6 @@ void limit_memory(std::uint64_t growth_bytes) {
 
 std::string words_of_this_process;
 
-/// Nothing between a refused allocation and the abort it causes sets errno.
-void speak_and_end(int signal) {
-  if (errno == ENOMEM) {
-    const ssize_t written =
-        ::write(kWorkerChannelFd, words_of_this_process.data(), words_of_this_process.size());
-    ::_exit(written < 0 ? 1 : 0);
-  }
-  ::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
 /// The compiler's back end aborts the process when it gets no memory. While this lives, such an abort sends
 /// `frame` over the worker's channel and ends the process; every other abort takes its course.
 class LastWords {
@@ -60,7 +49,13 @@ class LastWords {
   explicit LastWords(std::string frame) {
     words_of_this_process = std::move(frame);
     struct sigaction action {};
-    action.sa_handler = speak_and_end;
+    action.sa_handler = [](int signal) {
+      const std::string& words = words_of_this_process;
+      // Nothing between a refused allocation and the abort it causes sets errno.
+      if (errno == ENOMEM) ::_exit(::write(kWorkerChannelFd, words.data(), words.size()) < 0 ? 1 : 0);
+      ::signal(signal, SIG_DFL);
+      ::raise(signal);
+    };
     ::sigaction(SIGABRT, &action, &abort_before_);
     ::sigaction(SIGSEGV, &action, &fault_before_);
     errno = 0;

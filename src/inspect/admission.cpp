@@ -227,14 +227,6 @@ std::int64_t swizzle_bytes(Swizzle swizzle) {
   return 0;
 }
 
-std::string pitch_fault(std::int64_t pitch, std::int64_t element_bytes) {
-  if (pitch >= kPitchBytesEnd / element_bytes)
-    return fmt::format("pitch {} x {} B is not below 2^40 B", pitch, element_bytes);
-  if (pitch * element_bytes % kPiece == 0) return "";
-  return fmt::format("pitch {} x {} B = {} B is not a multiple of {} B", pitch, element_bytes,
-                     pitch * element_bytes, kPiece);
-}
-
 std::string box_fault(const TensorMapShape& map, std::int64_t element_bytes) {
   for (const std::int64_t size : map.box) {
     if (size > kMostBox) return fmt::format("box of {} elements > {} in one dimension", size, kMostBox);
@@ -275,7 +267,11 @@ std::string tensor_map_fault(const GpuModel& gpu, const TensorMapShape& map) {
   }
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(map.type));
   for (const std::int64_t pitch : map.pitches) {
-    if (std::string fault = pitch_fault(pitch, element_bytes); !fault.empty()) return fault;
+    if (pitch >= kPitchBytesEnd / element_bytes)
+      return fmt::format("pitch {} x {} B is not below 2^40 B", pitch, element_bytes);
+    if (pitch * element_bytes % kPiece != 0)
+      return fmt::format("pitch {} x {} B = {} B is not a multiple of {} B", pitch, element_bytes,
+                         pitch * element_bytes, kPiece);
   }
   if (map.offset * element_bytes % kPiece != 0)
     return fmt::format("offset {} x {} B is not a multiple of {} B", map.offset, element_bytes, kPiece);
