@@ -2,19 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <memory>
-#include <set>
-#include <tuple>
-#include <utility>
-
-#include "author/signature.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "inspect/occupancy.h"
-#include "inspect/resources.h"
 #include "tune/python_run.h"
 
 namespace tiletune {

@@ -4,11 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/scratch_folder.h"
-#include "compile/source.h"
 #include "space/scope.h"
 #include "spec/load.h"
 #include "spec/paths.h"

@@ -2,15 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
-#include <map>
-#include <set>
 
-#include "base/error.h"
 #include "base/text.h"
-#include "compile/pool.h"
 
 namespace tiletune {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "author/tokens.h"
 #include "base/error.h"
 #include "base/text.h"
 

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,9 +26,6 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
-
-#include "base/descriptor.h"
 
 namespace tiletune {
 

@@ -1,7 +1,5 @@
 #include "base/fields_json.h"
 
-#include <limits>
-
 namespace tiletune::fields {
 
 bool read_bool(const Json& json) {

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <ext/stdio_filebuf.h>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "base/text.h"
 

@@ -1,7 +1,6 @@
 #include "base/statistics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <string_view>
 #include <system_error>
 

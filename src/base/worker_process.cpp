@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,9 +15,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <utility>
 
-#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/text.h"
 

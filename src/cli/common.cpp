@@ -1,15 +1,11 @@
 #include "cli/common.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <iostream>
 
 #include "base/confinement.h"
 #include "base/file.h"
-#include "output/table.h"
 
 namespace tiletune {
 

@@ -1,12 +1,7 @@
 #include "cli/fill_config.h"
 
-#include <algorithm>
-#include <array>
-#include <set>
-
 #include "base/file.h"
 #include "cli/common.h"
-#include "rank/parameters.h"
 #include "space/space.h"
 #include "spec/load.h"
 #include "spec/operation.h"

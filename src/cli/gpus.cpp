@@ -1,6 +1,5 @@
 #include "cli/gpus.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 

@@ -1,11 +1,6 @@
 #include "output/replay.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-
 #include "base/byte_stream.h"
-#include "base/scratch_folder.h"
 #include "base/version.h"
 #include "cli/common.h"
 #include "cli/sweep_report.h"
@@ -14,7 +9,6 @@
 #include "output/views.h"
 #include "rank/ranking.h"
 #include "replay/recording.h"
-#include "replay/replay.h"
 #include "search/strategies.h"
 #include "store/own_files.h"
 

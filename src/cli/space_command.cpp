@@ -1,5 +1,4 @@
 #include "cli/common.h"
-#include "space/space.h"
 
 namespace tiletune {
 

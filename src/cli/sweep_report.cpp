@@ -1,17 +1,9 @@
 #include "cli/sweep_report.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <set>
-#include <span>
-
 #include "base/system.h"
 #include "base/version.h"
 #include "output/export.h"
 #include "output/views.h"
-#include "rank/ranking.h"
 #include "tune/row.h"
 
 namespace tiletune {

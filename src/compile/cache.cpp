@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/frame.h"
 #include "base/hash.h"
 
@@ -30,9 +27,7 @@ struct Content {
   Binary binary;
   Dependencies dependencies;
 
-  static constexpr auto fields() {
-    return std::tuple{field("binary", &Content::binary), field("dependencies", &Content::dependencies)};
-  }
+  static constexpr auto fields() { return fields_of<&Content::binary, &Content::dependencies>(); }
 };
 
 std::string header(std::string_view payload) { return fmt::format("{}{:016x}", kMagic, checksum64(payload)); }

@@ -3,14 +3,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
-#include <string_view>
 
 #include "base/file.h"
 

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/printable.h"

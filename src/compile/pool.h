@@ -31,9 +31,7 @@ struct WorkerSettings {
   static constexpr std::string_view kMessage = "settings";
   static constexpr auto fields() {
     using S = WorkerSettings;
-    return std::tuple{field("folders", &S::folders), field("may_leave", &S::may_leave),
-                      field("must_be_confined", &S::must_be_confined),
-                      field("max_memory_bytes", &S::max_memory_bytes)};
+    return fields_of<&S::folders, &S::may_leave, &S::must_be_confined, &S::max_memory_bytes>();
   }
 };
 
@@ -49,13 +47,7 @@ struct CompileReply {
   static constexpr std::string_view kMessage = "compiled";
   static constexpr auto fields() {
     using R = CompileReply;
-    return std::tuple{field("key", &R::key),
-                      field("outcome", &R::outcome),
-                      field("reason", &R::reason),
-                      field("cpu_ms", &R::cpu_ms),
-                      field("last", &R::last),
-                      field("binary", &R::binary),
-                      field("dependencies", &R::dependencies)};
+    return fields_of<&R::key, &R::outcome, &R::reason, &R::cpu_ms, &R::last, &R::binary, &R::dependencies>();
   }
   std::string fault() const {
     const bool compiled = outcome == Outcome::ok;

@@ -2,14 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string_view>
 
 #include "base/fields_json.h"
 #include "base/hash.h"
@@ -190,9 +185,7 @@ struct CompileJob {
   std::vector<std::pair<std::string, std::uint64_t>> roots;  ///< name, place in the worker's folders
 
   static constexpr std::string_view kMessage = "compile";
-  static constexpr auto fields() {
-    return std::tuple{field("request", &CompileJob::request), field("roots", &CompileJob::roots)};
-  }
+  static constexpr auto fields() { return fields_of<&CompileJob::request, &CompileJob::roots>(); }
 };
 
 }  // namespace

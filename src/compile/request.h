@@ -22,8 +22,7 @@ struct CompileRequest {
 
   static constexpr auto fields() {
     using R = CompileRequest;
-    return std::tuple{field("source", &R::source), field("options", &R::options),
-                      field("kernel_expressions", &R::kernel_expressions)};
+    return fields_of<&R::source, &R::options, &R::kernel_expressions>();
   }
 };
 

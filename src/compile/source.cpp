@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/compiler.h"

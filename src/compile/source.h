@@ -40,12 +40,8 @@ struct KernelSource {
   /// All but the roots, which are open folders.
   static constexpr auto fields() {
     using S = KernelSource;
-    return std::tuple{field("name", &S::name),
-                      field("text", &S::text),
-                      field("search_before", &S::search_before),
-                      field("search_behind", &S::search_behind),
-                      field("own_headers", &S::own_headers),
-                      field("may_leave", &S::may_leave)};
+    return fields_of<&S::name, &S::text, &S::search_before, &S::search_behind, &S::own_headers,
+                     &S::may_leave>();
   }
 
   /// Covers name, text, and which file each #include would mean; not what is in those files.

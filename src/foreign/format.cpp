@@ -2,13 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
-#include <chrono>
-#include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <tuple>
-#include <utility>
 
 #include "base/hash.h"
 #include "foreign/document.h"

@@ -4,17 +4,11 @@
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <source_location>
-#include <string>
-#include <type_traits>
 #include <utility>
 
-#include "base/error.h"
 #include "base/library.h"
 
 namespace tiletune {

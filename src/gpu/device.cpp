@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
-#include <vector>
 
 #include "gpu/driver_api.h"
 

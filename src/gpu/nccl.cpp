@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 
-#include "base/error.h"
 #include "base/library.h"
 
 namespace tiletune {

@@ -1,7 +1,6 @@
 #include "gpu/tensor_map.h"
 
 #include <cstring>
-#include <utility>
 
 #include "gpu/driver_api.h"
 

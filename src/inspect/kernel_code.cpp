@@ -2,13 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "inspect/elf.h"

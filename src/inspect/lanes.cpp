@@ -1,9 +1,5 @@
 #include "inspect/lanes.h"
 
-#include <algorithm>
-#include <set>
-#include <utility>
-
 namespace tiletune {
 namespace {
 

@@ -3,10 +3,8 @@
 #include <cuda_occupancy.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <climits>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace tiletune {

@@ -2,14 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "inspect/elf.h"

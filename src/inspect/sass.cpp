@@ -1,6 +1,5 @@
 #include "inspect/sass.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 

@@ -1,9 +1,6 @@
 #include "inspect/scheduler.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "inspect/gpu_model.h"

@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string_view>
 
 #include "base/file.h"
 #include "inspect/elf.h"
 #include "inspect/kernel_code.h"
 #include "inspect/lanes.h"
-#include "inspect/scheduler.h"
 #include "spec/reader.h"
 
 namespace tiletune {

@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "base/text.h"
-#include "gpu/stream.h"
 #include "measure/measure_kernel.h"
 
 namespace tiletune {

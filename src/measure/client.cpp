@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <utility>
 
 #include "base/fields_json.h"
 #include "base/printable.h"

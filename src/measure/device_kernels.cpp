@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <future>
-#include <limits>
-#include <utility>
 
 #include "compile/cache.h"
 #include "compile/pool.h"

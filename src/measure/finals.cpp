@@ -2,14 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <random>
 
-#include "measure/guards.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
 

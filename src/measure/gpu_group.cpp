@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
-
-#include "measure/guards.h"
-#include "measure/launch_checks.h"
 
 namespace tiletune {
 

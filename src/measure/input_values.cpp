@@ -2,20 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <functional>
-#include <utility>
-#include <vector>
-
-#include "base/descriptor.h"
-#include "base/error.h"
 
 namespace tiletune {
 

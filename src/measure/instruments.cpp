@@ -1,6 +1,5 @@
 #include "measure/instruments.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include "base/statistics.h"

@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
-#include <utility>
-
-#include "gpu/cublas.h"
-
 namespace tiletune {
 
 namespace {

@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-#include <set>
-
 #include "base/identifier.h"
-#include "measure/guards.h"
 
 namespace tiletune {
 

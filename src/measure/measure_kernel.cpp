@@ -1,14 +1,8 @@
 #include "measure/measure_kernel.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "measure/loaded_kernel.h"
 

@@ -2,15 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
-
 #include "base/text.h"
-#include "measure/guards.h"
 #include "measure/input_values.h"
-#include "measure/launch_checks.h"
 #include "measure/libraries.h"
 
 namespace tiletune {

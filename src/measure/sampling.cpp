@@ -1,8 +1,5 @@
 #include "measure/sampling.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace tiletune {
 
 namespace {

@@ -1,9 +1,5 @@
 #include "measure/timing.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 namespace tiletune {
 
 namespace {

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/value.h"

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <span>
-
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"

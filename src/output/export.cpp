@@ -2,20 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <span>
-#include <vector>
-
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/view.h"
-#include "store/columns.h"
 #include "store/schema.h"
 
 namespace tiletune {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"

@@ -2,26 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <string>
-#include <tuple>
-#include <utility>
 
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/fields.h"
 #include "output/size_check.h"
 #include "output/views.h"
-#include "store/columns.h"
 
 namespace tiletune {
 

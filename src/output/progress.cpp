@@ -1,7 +1,6 @@
 #include "output/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <iostream>
 

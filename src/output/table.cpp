@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <limits>
 #include <sstream>
-#include <string_view>
 
 #include "base/text.h"
 #include "output/display.h"

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"

@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <deque>
-#include <map>
-#include <tuple>
-#include <utility>
 
 namespace tiletune {
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "base/statistics.h"

@@ -1,11 +1,6 @@
 #include "rank/history.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
-#include <optional>
-#include <string>
 
 namespace tiletune {
 

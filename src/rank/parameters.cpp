@@ -6,8 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/text.h"

@@ -1,16 +1,9 @@
 #include "rank/portfolio.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <set>
-#include <unordered_map>
-#include <utility>
 
 #include "base/hash.h"
 #include "base/statistics.h"

@@ -1,10 +1,6 @@
 #include "rank/ranking.h"
 
-#include <algorithm>
 #include <set>
-#include <span>
-#include <tuple>
-#include <utility>
 
 namespace tiletune {
 

@@ -2,15 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <tuple>
-
-#include "base/error.h"
 #include "base/text.h"
-#include "rank/parameters.h"
 
 namespace tiletune {
 

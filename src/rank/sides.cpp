@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
-#include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace tiletune {

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "store/filter.h"

@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <unordered_map>
-#include <utility>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "replay/recording.h"
-#include "tune/evaluator.h"
 
 namespace tiletune {
 

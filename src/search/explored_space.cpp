@@ -1,6 +1,5 @@
 #include "search/explored_space.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace tiletune::search {

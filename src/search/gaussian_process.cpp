@@ -1,14 +1,8 @@
 #include "search/gaussian_process.h"
 
 #include <Eigen/Cholesky>
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
 
 namespace tiletune::search {
 namespace {

@@ -1,9 +1,6 @@
 #include "search/lesson_error.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "base/statistics.h"
 #include "search/gaussian_process.h"

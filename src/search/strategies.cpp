@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include "base/error.h"
 #include "base/text.h"
 #include "search/random_source.h"
 

@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "base/hash.h"
 #include "base/text.h"

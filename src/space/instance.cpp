@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/identifier.h"
 #include "base/text.h"
 #include "space/operators.h"

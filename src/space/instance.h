@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -67,12 +66,7 @@ struct ArgumentValue {
 
   static constexpr auto fields() {
     using A = ArgumentValue;
-    return std::tuple{field("kind", &A::kind),
-                      field("name", &A::name),
-                      field("type", &A::type),
-                      field("value", &A::value),
-                      field("tensor_map", &A::tensor_map),
-                      field("is_rank", &A::is_rank)};
+    return fields_of<&A::kind, &A::name, &A::type, &A::value, &A::tensor_map, &A::is_rank>();
   }
 };
 
@@ -215,10 +209,7 @@ struct Workload {
     double b = 0;
 
     bool operator==(const Values&) const = default;
-    static constexpr auto fields() {
-      return std::tuple{field("distribution", &Values::distribution), field("a", &Values::a),
-                        field("b", &Values::b)};
-    }
+    static constexpr auto fields() { return fields_of<&Values::distribution, &Values::a, &Values::b>(); }
   };
   struct SizedBuffer {
     std::string name;
@@ -241,11 +232,8 @@ struct Workload {
 
     static constexpr auto fields() {
       using B = SizedBuffer;
-      return std::tuple{
-          field("name", &B::name),    field("type", &B::type),         field("elements", &B::elements),
-          field("role", &B::role),    field("rows", &B::rows),         field("input", &B::input),
-          field("file", &B::file),    field("expected", &B::expected), field("is_compared", &B::is_compared),
-          field("layout", &B::layout)};
+      return fields_of<&B::name, &B::type, &B::elements, &B::role, &B::rows, &B::input, &B::file,
+                       &B::expected, &B::is_compared, &B::layout>();
     }
     std::string fault() const {
       const bool is_whole = !rows || (rows->pitch >= rows->columns && elements >= rows->columns &&

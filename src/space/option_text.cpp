@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ranges>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace tiletune {

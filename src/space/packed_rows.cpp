@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <compare>
-#include <cstdint>
 #include <numeric>
 #include <queue>
 #include <ranges>
-#include <vector>
 
 namespace tiletune::space {
 namespace {

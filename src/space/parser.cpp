@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "base/identifier.h"
 #include "base/text.h"

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "space/operators.h"
-
 namespace tiletune::space {
 namespace {
 

@@ -1,9 +1,5 @@
 #include "space/space.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/hash.h"
 #include "space/component.h"
 #include "space/packed_rows.h"

@@ -26,8 +26,7 @@ struct FileVersion {
   auto operator<=>(const FileVersion&) const = default;
   static constexpr auto fields() {
     using F = FileVersion;
-    return std::tuple{field("device", &F::device), field("inode", &F::inode), field("bytes", &F::bytes),
-                      field("modified_ns", &F::modified_ns)};
+    return fields_of<&F::device, &F::inode, &F::bytes, &F::modified_ns>();
   }
 };
 
@@ -41,8 +40,7 @@ struct ArrayFile {
   bool operator==(const ArrayFile&) const = default;
   static constexpr auto fields() {
     using A = ArrayFile;
-    return std::tuple{field("path", &A::path), field("offset", &A::offset), field("type", &A::type),
-                      field("version", &A::version)};
+    return fields_of<&A::path, &A::offset, &A::type, &A::version>();
   }
 };
 

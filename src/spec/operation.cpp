@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spec/load.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <stdexcept>
-
 #include "base/identifier.h"
 #include "base/text.h"
 #include "spec/load.h"

@@ -3,18 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <stdexcept>
-#include <string_view>
 #include <thread>
 
 #include "base/byte_stream.h"
-#include "base/error.h"
-#include "base/stop.h"
 #include "base/system.h"
 #include "store/integrity.h"
 #include "store/own_files.h"

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <thread>
 #include <utility>
 
-#include "base/error.h"
-#include "store/columns.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
 #include "store/filter.h"

@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
-#include <vector>
 
-#include "base/spelling.h"
 #include "base/text.h"
 #include "store/schema.h"
 

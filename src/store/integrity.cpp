@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -3,11 +3,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
-#include "base/error.h"
 #include "base/text.h"
 #include "store/connection.h"
 #include "store/database_impl.h"

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

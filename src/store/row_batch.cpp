@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <string>
-
 #include "base/text.h"
 #include "store/connection.h"
 #include "store/database_impl.h"

@@ -1,14 +1,10 @@
 #include "store/schema.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "store/connection.h"
 #include "store/database.h"
 

@@ -2,14 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
-
 #include "base/text.h"
 #include "inspect/kernel_code.h"
-#include "tune/provenance.h"
 #include "tune/task_queue.h"
 
 namespace tiletune {

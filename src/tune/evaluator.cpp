@@ -2,15 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <deque>
 #include <iterator>
-#include <optional>
-#include <stdexcept>
-#include <utility>
-#include <variant>
 
-#include "inspect/static_model.h"
 #include "tune/ceilings.h"
 #include "tune/row.h"
 

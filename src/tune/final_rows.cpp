@@ -1,12 +1,8 @@
 #include "tune/final_rows.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <random>
-#include <utility>
 
-#include "base/statistics.h"
 #include "tune/ceilings.h"
 #include "tune/row.h"
 

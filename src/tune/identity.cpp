@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "base/hash.h"
 #include "base/text.h"

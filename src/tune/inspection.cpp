@@ -1,10 +1,5 @@
 #include "tune/inspection.h"
 
-#include <deque>
-#include <utility>
-
-#include "base/error.h"
-#include "compile/pool.h"
 #include "search/strategies.h"
 
 namespace tiletune {

@@ -2,18 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <string_view>
-#include <tuple>
-#include <utility>
 
-#include "base/error.h"
-#include "base/statistics.h"
 #include "base/text.h"
 #include "search/lesson_error.h"
 #include "store/database.h"

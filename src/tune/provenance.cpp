@@ -3,14 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
-#include <optional>
-#include <string_view>
-#include <vector>
 
-#include "base/error.h"
-#include "base/folder.h"
 #include "base/hash.h"
 #include "base/text.h"
 

@@ -6,30 +6,20 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "base/confinement.h"
-#include "base/descriptor.h"
-#include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "base/worker_process.h"
 #include "measure/input_values.h"
-#include "spec/npy.h"
 
 extern char** environ;
 

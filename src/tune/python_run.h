@@ -28,19 +28,14 @@ struct PythonWork {
     Workload::SizedBuffer buffer;
     std::uint64_t seed = 0;
 
-    static constexpr auto fields() {
-      return std::tuple{field("path", &Input::path), field("buffer", &Input::buffer),
-                        field("seed", &Input::seed)};
-    }
+    static constexpr auto fields() { return fields_of<&Input::path, &Input::buffer, &Input::seed>(); }
   };
   /// A file that Python writes.
   struct Output {
     std::string path;
     std::uint64_t bytes = 0;
 
-    static constexpr auto fields() {
-      return std::tuple{field("path", &Output::path), field("bytes", &Output::bytes)};
-    }
+    static constexpr auto fields() { return fields_of<&Output::path, &Output::bytes>(); }
   };
 
   std::vector<Input> inputs;
@@ -55,10 +50,8 @@ struct PythonWork {
   static constexpr std::string_view kMessage = "python";
   static constexpr auto fields() {
     using W = PythonWork;
-    return std::tuple{
-        field("inputs", &W::inputs),     field("outputs", &W::outputs),
-        field("readable", &W::readable), field("readable_without_links", &W::readable_without_links),
-        field("command", &W::command),   field("memory_bytes", &W::memory_bytes)};
+    return fields_of<&W::inputs, &W::outputs, &W::readable, &W::readable_without_links, &W::command,
+                     &W::memory_bytes>();
   }
 };
 
@@ -68,9 +61,7 @@ struct PythonStarts {
   std::string remedy;
 
   static constexpr std::string_view kMessage = "starts";
-  static constexpr auto fields() {
-    return std::tuple{field("failure", &PythonStarts::failure), field("remedy", &PythonStarts::remedy)};
-  }
+  static constexpr auto fields() { return fields_of<&PythonStarts::failure, &PythonStarts::remedy>(); }
 };
 
 /// The body of the hidden `python-worker` subcommand: makes the files of the work that comes by its channel,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <concepts>
 #include <nlohmann/json.hpp>
 
@@ -11,11 +10,9 @@
 #include "base/printable.h"
 #include "base/system.h"
 #include "base/text.h"
-#include "compile/pool.h"
 #include "store/columns.h"
 #include "tune/ceilings.h"
 #include "tune/identity.h"
-#include "tune/provenance.h"
 
 namespace tiletune {
 

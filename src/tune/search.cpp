@@ -1,9 +1,5 @@
 #include "tune/search.h"
 
-#include <algorithm>
-#include <limits>
-#include <numeric>
-
 #include "search/lesson_error.h"
 
 namespace tiletune {

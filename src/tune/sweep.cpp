@@ -2,22 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <utility>
-
-#include "base/error.h"
 #include "base/system.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "compile/pool.h"
 #include "rank/ranking.h"
 #include "search/strategies.h"
 #include "store/row_batch.h"
 #include "tune/engine.h"
 #include "tune/knowledge.h"
-#include "tune/provenance.h"
 #include "tune/row.h"
 
 namespace tiletune {

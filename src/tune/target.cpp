@@ -1,7 +1,5 @@
 #include "tune/target.h"
 
-#include "compile/request.h"
-
 namespace tiletune {
 
 Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models) {

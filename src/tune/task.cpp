@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "compile/cache.h"
-#include "compile/pool.h"
-#include "inspect/occupancy.h"
-#include "inspect/resources.h"
 #include "space/option_text.h"
 #include "spec/problem.h"
 #include "tune/identity.h"

@@ -2,17 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdlib>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -25,7 +16,6 @@
 #include "output/views.h"
 #include "rank/compare.h"
 #include "rank/ranking.h"
-#include "store/columns.h"
 #include "tune/ceilings.h"
 
 namespace tiletune {

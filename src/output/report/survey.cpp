@@ -1,15 +1,10 @@
 #include "output/report/survey.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "output/cell_text.h"
 #include "output/views.h"
-#include "rank/parameters.h"
-#include "store/columns.h"
 
 namespace tiletune {
 
