@@ -232,9 +232,8 @@ class SystemCallFilter {
 
 std::vector<sock_filter> system_call_filter(const Confinement& reach) {
   SystemCallFilter filter;
-  for (const long call : kForbidden) {
+  for (const long call : kForbidden)
     if (call != SYS_execve || !reach.becomes_a_program) filter.refuse(call, EPERM);
-  }
   // Its flags lie in memory, where no filter can look; the C library then uses clone.
   filter.refuse(SYS_clone3, ENOSYS);
   filter.refuse_without_bit(SYS_clone, 0, CLONE_THREAD);

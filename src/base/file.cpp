@@ -365,12 +365,10 @@ fs::path home_folder() {
 }
 
 fs::path cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
     return fs::path(cache) / "tiletune";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
     return fs::path(home) / ".cache" / "tiletune";
-  }
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   if (error) {

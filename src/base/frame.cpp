@@ -71,9 +71,8 @@ std::optional<nlohmann::ordered_json> FrameReader::next() {
   std::size_t length = 0;
   for (std::size_t i = kHeaderBytes; i-- > kMagic.size();)
     length = length << 8 | static_cast<unsigned char>(buffer_[i]);
-  if (length > kMaxFrameBytes) {
+  if (length > kMaxFrameBytes)
     throw ProtocolError(fmt::format("a frame announces {} bytes; the limit is {}", length, kMaxFrameBytes));
-  }
   if (buffer_.size() < kHeaderBytes + length) return std::nullopt;
   Json message = decode_cbor(std::string_view(buffer_).substr(kHeaderBytes, length));
   if (!message.is_object() || !message.contains("type") || !message["type"].is_string())

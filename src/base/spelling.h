@@ -41,9 +41,8 @@ constexpr std::string_view name(Enum value) {
 
 template <Spelled Enum>
 constexpr std::optional<Enum> from_name(std::string_view text) {
-  for (const Named<Enum>& entry : kSpellings<Enum>) {
+  for (const Named<Enum>& entry : kSpellings<Enum>)
     if (entry.name == text) return entry.value;
-  }
   return std::nullopt;
 }
 

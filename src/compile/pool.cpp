@@ -216,9 +216,8 @@ std::size_t CompilePool::deliver() {
 
 std::vector<int> CompilePool::fds() const {
   std::vector<int> list;
-  for (const Worker& worker : workers_) {
+  for (const Worker& worker : workers_)
     if (!worker.process.gone()) list.push_back(worker.process.fd());
-  }
   return list;
 }
 

@@ -197,9 +197,8 @@ void append_options(std::vector<std::string>& options, const std::vector<std::st
     if (parsed && parsed->rule->takes == Takes::assembler_option &&
         (parsed->value == "-v" || parsed->value == "--verbose"))
       continue;
-    if (const auto about = subject(option)) {
+    if (const auto about = subject(option))
       std::erase_if(options, [&](const std::string& earlier) { return subject(earlier) == about; });
-    }
     options.push_back(option);
   }
 }

@@ -146,9 +146,8 @@ KernelSource read_kernel_source(const fs::path& source, const fs::path& folder,
 
 Descriptor open_included(const KernelSource& source, const fs::path& name) {
   errno = EXDEV;
-  for (const Place& place : places_of(source, name)) {
+  for (const Place& place : places_of(source, name))
     if (Descriptor file = place.root->folder->open(place.name); file.is_open()) return file;
-  }
   if (!source.may_leave || source.roots.empty()) return Descriptor();
   return Descriptor(::openat(source.roots.front().folder->descriptor(), name.c_str(),
                              O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));

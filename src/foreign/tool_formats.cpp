@@ -177,9 +177,8 @@ constexpr std::array kT4Words{
 const JsonValue* time_of(const JsonValue& row) {
   const JsonValue* measurements = find(row, "measurements");
   if (measurements == nullptr || !measurements->IsArray()) return nullptr;
-  for (const JsonValue& measurement : measurements->GetArray()) {
+  for (const JsonValue& measurement : measurements->GetArray())
     if (text_of(measurement, "name") == "time") return &measurement;
-  }
   return nullptr;
 }
 

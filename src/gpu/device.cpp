@@ -160,9 +160,8 @@ Gpu::Gpu(int index) {
   const DriverApi& api = driver_api();
   check(api.device_count(&devices_), "cuDeviceGetCount");
   if (devices_ == 0) throw NoGpu("the NVIDIA driver shows no GPU");
-  if (index < 0 || index >= devices_) {
+  if (index < 0 || index >= devices_)
     throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, devices_));
-  }
   CUdevice device = 0;
   check(api.device_get(&device, index), "cuDeviceGet");
   facts_ = read_facts(index, device);

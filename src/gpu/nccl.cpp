@@ -64,9 +64,8 @@ struct Nccl::Impl {
   std::vector<NcclComm> ranks;
 
   ~Impl() {
-    for (const NcclComm rank : ranks) {
+    for (const NcclComm rank : ranks)
       if (rank != nullptr) api.destroy(rank);
-    }
   }
 
   void check(int code, const char* call) const {

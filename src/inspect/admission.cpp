@@ -228,9 +228,8 @@ std::int64_t swizzle_bytes(Swizzle swizzle) {
 }
 
 std::string box_fault(const TensorMapShape& map, std::int64_t element_bytes) {
-  for (const std::int64_t size : map.box) {
+  for (const std::int64_t size : map.box)
     if (size > kMostBox) return fmt::format("box of {} elements > {} in one dimension", size, kMostBox);
-  }
   const std::int64_t width = map.box.front() * element_bytes;
   const std::string rows =
       fmt::format("rows of its box {} x {} B = {} B", map.box.front(), element_bytes, width);
@@ -262,9 +261,8 @@ std::string tensor_map_fault(const GpuModel& gpu, const TensorMapShape& map) {
   constexpr int kFirstWithTensorMaps = 9;
   if (gpu.compute_major < kFirstWithTensorMaps)
     return fmt::format("needs compute capability 9.0, {} has {}", gpu.name, gpu.compute_capability());
-  for (const std::int64_t extent : map.extents) {
+  for (const std::int64_t extent : map.extents)
     if (extent > kMostExtent) return fmt::format("extent {} > 2^32", extent);
-  }
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(map.type));
   for (const std::int64_t pitch : map.pitches) {
     if (pitch >= kPitchBytesEnd / element_bytes)

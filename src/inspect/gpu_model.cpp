@@ -216,9 +216,8 @@ double GpuModel::fp32_peak_tflops() const {
 std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
     if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
   if (files.empty())
     throw UserError("there are no GPU models", Where{folder.string(), ""},
                     "Point TILETUNE_HOME at the folder that holds configs/gpus.");

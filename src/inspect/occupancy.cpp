@@ -68,9 +68,8 @@ std::string limiter_of(const Occupancy& occupancy) {
                                                 {occupancy.limit_by_blocks, "blocks"},
                                                 {occupancy.limit_by_barriers, "barriers"}};
   std::vector<std::string> names;
-  for (const auto& [blocks, name] : limits) {
+  for (const auto& [blocks, name] : limits)
     if (blocks == occupancy.blocks_per_multiprocessor) names.emplace_back(name);
-  }
   return join(names, "+");
 }
 

@@ -177,9 +177,8 @@ class Multiprocessor {
   void arrive(Warp& warp) {
     warp.waits = true;
     const std::size_t begin = static_cast<std::size_t>(&warp - warps_.data()) / group_ * group_;
-    for (std::size_t i = begin; i < begin + group_; ++i) {
+    for (std::size_t i = begin; i < begin + group_; ++i)
       if (!warps_[i].waits) return;
-    }
     for (std::size_t i = begin; i < begin + group_; ++i) {
       warps_[i].waits = false;
       warps_[i].ready = std::max(warps_[i].ready, time_ + rates_.barrier_latency);
@@ -336,9 +335,8 @@ int bank_conflicts(const SassInstruction& instruction, const Operands& kept) {
   if (instruction.kind != SassKind::fma || (instruction.low >> 9 & 7) != kThreeRegisters) return 0;
   const Operands operands = operands_of(instruction);
   std::array<int, 2> fetched{};
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i] != kNoRegister && operands[i] != kept[i]) ++fetched[operands[i] & 1];
-  }
   return std::max({1, fetched[0], fetched[1]}) - 1;
 }
 
@@ -348,9 +346,8 @@ Operands kept_by(const SassInstruction& instruction) {
   Operands kept = kNothingKept;
   if (instruction.kind != SassKind::fma) return kept;
   const Operands operands = operands_of(instruction);
-  for (std::size_t i = 0; i < kept.size(); ++i) {
+  for (std::size_t i = 0; i < kept.size(); ++i)
     if ((instruction.reuse_mask() >> i & 1) != 0) kept[i] = operands[i];
-  }
   return kept;
 }
 

@@ -51,9 +51,8 @@ class Ceilings {
     constexpr unsigned kAboutTwentyMs = 20000;
     multiply_add(shorter, {kLargestBlock, 1}, kAboutTwentyMs);
     double best = 0;
-    for (const Crowd crowd : kCrowds) {
+    for (const Crowd crowd : kCrowds)
       best = std::max({best, multiply_add_rate(shorter, 256, crowd), multiply_add_rate(longer, 512, crowd)});
-    }
     return best / kTera;
   }
 

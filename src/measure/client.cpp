@@ -160,9 +160,8 @@ std::optional<GpuEvent> GpuClient::poll() {
 
 std::optional<GpuEvent> GpuClient::next_event() {
   if (!delivered_) return lose(Outcome::crashed, "did not accept its request", true);
-  while (const auto message = worker_->receive()) {
+  while (const auto message = worker_->receive())
     if (auto event = understand(*message)) return event;
-  }
   if (worker_->gone()) return lose_gone_worker("");
   if (Clock::now() < deadline_) return std::nullopt;
   const char* const task = state_ == State::opening     ? "open the GPU"

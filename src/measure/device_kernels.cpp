@@ -73,9 +73,8 @@ std::string cubin_of(const OwnSource& source, const DeviceFacts& device, std::op
   const CubinCache cache = default_cubin_cache();
   if (const auto cached = cache.load(request.key())) return cached->binary->cubin;
   const Compiled compiled = compile_here(request);
-  if (compiled.outcome != Outcome::ok) {
+  if (compiled.outcome != Outcome::ok)
     throw GpuError("NVRTC cannot compile the harness' own kernels for this GPU:\n" + compiled.reason);
-  }
   cache.store(compiled);
   return compiled.binary->cubin;
 }

@@ -65,9 +65,8 @@ class Finals {
       if (are_times_known(finalists_)) break;
     }
     end_epoch();
-    for (Runner& runner : runners_) {
+    for (Runner& runner : runners_)
       if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
-    }
   }
 
   void sustain(const Nvml& nvml) {
@@ -200,9 +199,8 @@ class Finals {
     const bool is_damaged = policy_.verify && (buffers_.check_surroundings() ||
                                                std::any_of(runners_.begin(), runners_.end(), damages));
     if (is_damaged) {
-      for (Runner& runner : runners_) {
+      for (Runner& runner : runners_)
         if (runner.kernel) runner.kernel->tally().drop_checks();
-      }
       return rebuild();
     }
     for (Runner& runner : runners_) {
@@ -227,17 +225,15 @@ class Finals {
 
   void rebuild() {
     buffers_.rebuild();
-    for (Runner& runner : runners_) {
+    for (Runner& runner : runners_)
       if (runner.kernel) runner.kernel->reset();
-    }
     rebind();
   }
 
   /// The driver may refuse a tensor map of the new addresses.
   void rebind() {
-    for (Runner& runner : runners_) {
+    for (Runner& runner : runners_)
       if (runner.kernel) attempt(runner, [&] { runner.kernel->rebind(); });
-    }
   }
 
   void estimate() {

@@ -18,9 +18,8 @@ GpuGroup::GpuGroup(Gpu& first, const std::vector<int>& others) : gpus_{&first} {
       throw GpuError(fmt::format("GPUs {} and {} are of different models, {} and {}", first.facts().index,
                                  other.index, first.facts().name, other.name));
   }
-  for (std::size_t i = 0; i < size(); ++i) {
+  for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t j = i + 1; j < size(); ++j) enable_peer_access(gpu(i), gpu(j));
-  }
   on_each([&](std::size_t) { own_.push_back(std::make_unique<Own>()); });
 }
 
@@ -52,9 +51,8 @@ void GpuGroup::join() {
 void GpuGroup::barrier() {
   on_each([&](std::size_t number) { record(own_[number]->reached, stream(number)); });
   on_each([&](std::size_t number) {
-    for (std::size_t other = 0; other < size(); ++other) {
+    for (std::size_t other = 0; other < size(); ++other)
       if (other != number) wait_for(own_[other]->reached, stream(number));
-    }
   });
 }
 

@@ -95,17 +95,15 @@ void KernelWorkspace::poison(int variant) {
 }
 
 std::optional<Finding> KernelWorkspace::check_surroundings() {
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : slots_)
     if (auto finding = slot.memory.check(kernels_)) return finding;
-  }
   return std::nullopt;
 }
 
 std::optional<Finding> KernelWorkspace::check() {
   if (auto finding = check_surroundings()) return finding;
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : slots_)
     if (auto finding = check_zero(slot)) return finding;
-  }
   return std::nullopt;
 }
 

@@ -96,9 +96,8 @@ void LoadedKernel::list_peers(std::size_t gpu) {
       if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
   }
   std::vector<DeviceAddress> lists;
-  for (const std::string& name : names) {
+  for (const std::string& name : names)
     for (const auto& member : members_) lists.push_back(member->addresses.at(name));
-  }
   if (lists.empty()) return;
   Member& member = *members_[gpu];
   const std::size_t list_bytes = group_->size() * sizeof(DeviceAddress);

@@ -290,9 +290,8 @@ void ProblemBuffers::compute_references() {
   const bool has_reference = has_files || request_.reference || request_.reference_library;
   if (!request_.policy.verify && !has_reference) return;
   references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, library_, request_, addresses_);
-  for (const auto& [name, reference] : references_) {
+  for (const auto& [name, reference] : references_)
     reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
-  }
 }
 
 void ProblemBuffers::use_consensus(std::function<std::map<std::string, DeviceBuffer>()> reach) {
@@ -376,9 +375,8 @@ std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyR
 }
 
 void ProblemBuffers::touch_inputs() {
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : slots_)
     if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes());
-  }
 }
 
 bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
@@ -450,9 +448,8 @@ void ProblemBuffers::store(const OutputFile& file) {
 std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
   gather();
   std::vector<std::uint64_t> checksums;
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : slots_)
     if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes()));
-  }
   return checksums;
 }
 
@@ -478,9 +475,8 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
     if (auto finding = check_padding(slot, slot.data())) return finding;
   }
   for (const Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes()) != slot.checksum) {
+    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes()) != slot.checksum)
       return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
-    }
   }
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const Copies& copies = copies_[i];
@@ -493,9 +489,8 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
                      fmt::format("{} bytes outside copies of {} were written", changed, slot.buffer.name)};
     }
     if (slot.buffer.role == BufferRole::in) continue;
-    for (const auto& addresses : copy_addresses_) {
+    for (const auto& addresses : copy_addresses_)
       if (auto finding = check_padding(slot, addresses.at(slot.buffer.name))) return finding;
-    }
   }
   if (!references_are_intact()) {
     return Finding{Outcome::out_of_bounds,

@@ -27,9 +27,8 @@ BlasEpilogue blas_epilogue(const std::string& option) {
 }
 
 const Workload::SizedBuffer& buffer_of(const PrepareRequest& request, const std::string& name) {
-  for (const auto& buffer : request.workload.buffers) {
+  for (const auto& buffer : request.workload.buffers)
     if (buffer.name == name) return buffer;
-  }
   throw GpuError(fmt::format("the operation has no buffer '{}'", name));
 }
 

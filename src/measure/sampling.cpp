@@ -23,9 +23,8 @@ class Sampler {
 
   /// Until `count` samples are there in all.
   void reach(int count) {
-    while (static_cast<int>(samples_.times_us.size()) < count) {
+    while (static_cast<int>(samples_.times_us.size()) < count)
       for (const Shot& shot : take_(count - static_cast<int>(samples_.times_us.size()))) keep(shot);
-    }
   }
   const std::vector<double>& times_us() const { return samples_.times_us; }
   double spent_us() const { return spent_us_; }

@@ -63,9 +63,8 @@ void confine_gpu_worker(bool must, const WorkerReach& reach) {
   for (const char* place : {"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"})
     written.add(place);
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator("/dev", none)) {
+  for (const auto& entry : fs::directory_iterator("/dev", none))
     if (entry.path().filename().string().starts_with("nvidia")) written.add(entry.path());
-  }
   for (const fs::path& path : reach.writable) written.add(path);
   confine({read.numbers(), written.numbers(), true});
 }

@@ -164,9 +164,8 @@ AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGrou
   for (const Trial& kernel : portfolio.kernels) results.push_back(results_of(kernel, group.table, database));
   for (const PortfolioProblem& problem : group.table.problems)
     all.problems.push_back({problem.label, problem.best_us});
-  for (const PortfolioKernel& kernel : group.table.kernels) {
+  for (const PortfolioKernel& kernel : group.table.kernels)
     for (const PortfolioCell& cell : kernel.cells) ++all.problems[cell.problem].configurations;
-  }
   for (std::size_t i = 0; i < all.problems.size(); ++i) {
     AppliedProblem& judged = all.problems[i];
     for (const KernelResults& of : results)

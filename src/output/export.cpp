@@ -230,9 +230,8 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
 Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
                         const std::vector<RankingGroup>& groups, const Database& database) {
   std::map<std::int64_t, std::pair<const RankingGroup*, int>> places;  // group and rank of a row
-  for (const RankingGroup& group : groups) {
+  for (const RankingGroup& group : groups)
     for (const RankedRow& row : group.rows) places.emplace(row.id, std::pair(&group, row.rank));
-  }
   const std::vector<SweepRecord> sweeps = database.sweeps();
   Json document{{"tiletune_best", 1}, {"tiletune", kVersion}, {"best", Json::array()}};
   document["portfolios"] = Json::array();
@@ -275,9 +274,8 @@ std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>&
   std::vector<std::pair<Outcome, std::int64_t>> ordered = counts;
   std::sort(ordered.begin(), ordered.end());
   std::string summary;
-  for (const auto& [outcome, count] : ordered) {
+  for (const auto& [outcome, count] : ordered)
     if (count != 0) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", name(outcome), count);
-  }
   return summary.empty() ? "nothing" : summary;
 }
 
@@ -297,9 +295,8 @@ constexpr std::array kExportFormats{
 
 std::string export_formats_help() {
   std::vector<std::string> lines;
-  for (const ExportFormat& format : kExportFormats) {
+  for (const ExportFormat& format : kExportFormats)
     if (*format.help != '\0') lines.push_back(fmt::format("{}: {}", format.name, format.help));
-  }
   return join(lines, "; ");
 }
 

@@ -109,9 +109,8 @@ std::vector<std::string> dimension_names(const Trial& trial) {
   std::vector<std::string> names;
   const Json dimensions = object_in(trial.dimensions);
   const std::size_t count = size_words(trial.problem).size();
-  for (const auto& [name, size] : dimensions.items()) {
+  for (const auto& [name, size] : dimensions.items())
     if (names.size() < count) names.push_back(name);
-  }
   return names;
 }
 
@@ -281,9 +280,8 @@ class ChoiceTables {
            const std::vector<std::optional<std::size_t>>& places) {
     const std::size_t first = times_.size();
     const std::size_t first_tuned = tuned_.size();
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i]) add_time(recorded.portfolio.models[i], kernels[i]);
-    }
     for (const FastestKernelOn& fastest : fastest_kernels(recorded)) {
       if (!places[fastest.kernel]) continue;
       tuned_.push_back(

@@ -99,9 +99,8 @@ std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, con
 std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio) {
   std::vector<PortfolioGap> gaps;
   for (std::size_t kernel = 0; kernel < portfolio.regrets.size(); ++kernel) {
-    for (std::size_t problem = 0; problem < portfolio.regrets[kernel].size(); ++problem) {
+    for (std::size_t problem = 0; problem < portfolio.regrets[kernel].size(); ++problem)
       if (std::isnan(portfolio.regrets[kernel][problem])) gaps.push_back({kernel, problem});
-    }
   }
   return gaps;
 }

@@ -84,9 +84,8 @@ std::string Progress::line_at(TimePoint now) const {
   if (state_.done > task_first_done_ && seconds > 0) {
     const double rate = static_cast<double>(state_.done - task_first_done_) / seconds;
     line += fmt::format(", {}/s", three_digits(rate));
-    if (state_.done < state_.total) {
+    if (state_.done < state_.total)
       line += ", ETA " + human_seconds(static_cast<double>(state_.total - state_.done) / rate);
-    }
   }
   if (!state_.best.empty()) line += ", best " + printable(state_.best);
   return line;

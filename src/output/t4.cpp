@@ -70,9 +70,8 @@ T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
     results.push_back({DatedRow(id, trial, order), identity_of(conditions_of(trial), trial.parameters)});
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i)
       if (!rows.unsaid[i].values.contains(std::string(values[i]))) rows.unsaid[i].values.emplace(values[i]);
-    }
   });
   rows.superseded = superseded_of(std::move(results), database);
   if (!rows.superseded.empty()) rows.other_kinds.insert("kernel");

@@ -74,9 +74,8 @@ void TextTable::leave_out(const std::vector<std::string>& headers) {
 
 TextTable::Places TextTable::shown() const {
   Places places;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
+  for (std::size_t i = 0; i < columns_.size(); ++i)
     if (!hides_empty_ || columns_[i].has_value) places.push_back(i);
-  }
   return places;
 }
 

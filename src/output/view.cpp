@@ -143,18 +143,16 @@ struct PageWriter {
 
 void write_csv(std::ostream& out, const ViewDocument& view) {
   std::vector<std::string> record(view.leading.begin(), view.leading.end());
-  for (const ViewColumn& column : view.columns) {
+  for (const ViewColumn& column : view.columns)
     if (is_for(column, ColumnOf::csv)) record.push_back(column.name);
-  }
   write_csv_record(out, record);
   for (std::size_t i = 0; i < view.size; ++i) {
     const ViewSection section = view.section(i);
     section.rows([&](const ViewRow& row) {
       record.clear();
       for (const char* fact : view.leading) record.push_back(section.facts.at(fact).get<std::string>());
-      for (std::size_t column = 0; column < row.size(); ++column) {
+      for (std::size_t column = 0; column < row.size(); ++column)
         if (is_for(view.columns[column], ColumnOf::csv)) record.push_back(exact_text(row[column]));
-      }
       write_csv_record(out, record);
     });
   }
@@ -212,9 +210,8 @@ TextTable table_of(const std::vector<ViewColumn>& columns, const ViewRows& rows)
     if (is_for(column, ColumnOf::people)) add_column(table, column);
   rows([&](const ViewRow& row) {
     std::vector<std::string> cells;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < row.size(); ++i)
       if (is_for(columns[i], ColumnOf::people)) cells.push_back(text_of(columns[i], row[i]));
-    }
     table.add_row(std::move(cells));
   });
   return table;

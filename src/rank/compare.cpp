@@ -55,9 +55,8 @@ class CandidateList {
 std::set<std::string> caches_of(const Candidates& candidates) {
   std::set<std::string> caches;
   for (const auto& side : candidates.of_sides) {
-    for (const ComparableRows* rows : side) {
+    for (const ComparableRows* rows : side)
       if (!rows->what->cache.empty()) caches.insert(rows->what->cache);
-    }
   }
   if (caches.empty()) caches.insert("");
   return caches;
@@ -175,9 +174,8 @@ std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& compariso
     const ComparedProblem& problem = comparison.problems[p];
     for (std::size_t from = 0; from < problem.best_of.size(); ++from) {
       const std::vector<Standing>& on = problem.best_of[from].on;
-      for (std::size_t to = 0; to < on.size(); ++to) {
+      for (std::size_t to = 0; to < on.size(); ++to)
         if (on[to].known == Known::unmeasured) transfers.push_back({p, from, to, on[from].id});
-      }
     }
   }
   return transfers;
@@ -222,9 +220,8 @@ std::vector<Unchecked> unchecked(const Comparison& comparison) {
   std::vector<Unchecked> lacking;
   for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
     const std::vector<SideOfProblem>& sides = comparison.problems[p].sides;
-    for (std::size_t later = first_with_kernels(comparison.problems[p]) + 1; later < sides.size(); ++later) {
+    for (std::size_t later = first_with_kernels(comparison.problems[p]) + 1; later < sides.size(); ++later)
       if (!sides[later].has_rows) lacking.push_back({p, later});
-    }
   }
   return lacking;
 }

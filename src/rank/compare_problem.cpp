@@ -30,9 +30,8 @@ class JoinedRows {
     std::vector<JoinedRow> all;
     for (std::size_t side = 0; side < sides.size(); ++side) {
       if (sides[side] == nullptr) continue;
-      for (const auto& rows : {sides[side]->kernels, sides[side]->failed}) {
+      for (const auto& rows : {sides[side]->kernels, sides[side]->failed})
         for (const RankingRow& row : rows) all.push_back({row.identity, side, &row});
-      }
     }
     std::sort(all.begin(), all.end());
     for (const JoinedRow& one : all) {
@@ -92,13 +91,11 @@ class ProblemComparer {
     problem_.best_of.resize(sides_.size());
     for (std::size_t side = 0; side < sides_.size(); ++side) fill(side);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
-      for (std::size_t j = i + 1; j < sides_.size(); ++j) {
+      for (std::size_t j = i + 1; j < sides_.size(); ++j)
         if (sides_[i] != nullptr && sides_[j] != nullptr) compare(i, j);
-      }
     }
-    for (Portability& best : problem_.best_of) {
+    for (Portability& best : problem_.best_of)
       if (!best.on.empty()) add_figures(best);
-    }
     if (problem_.sides_with_kernels() >= 2) compromise();
   }
 

@@ -310,9 +310,8 @@ class GroupBuilder {
     std::vector<bool> has_failed(kernels.size(), false);
     for (const auto& [key, place] : places_) has_failed[place] = failed_.contains(key);
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
+    for (std::size_t i = 0; i < kernels.size(); ++i)
       if (!has_failed[i]) std::swap(kernels[kept++], kernels[i]);
-    }
     kernels.resize(kept);
   }
 

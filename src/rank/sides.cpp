@@ -145,9 +145,8 @@ std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
       if (by_ == CompareBy::gpu) remedy += " For a GPU that has no rows, --predict CONFIG makes predictions.";
       throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name), remedy);
     }
-    for (const std::size_t place : found) {
+    for (const std::size_t place : found)
       if (std::find(order.begin(), order.end(), place) == order.end()) order.push_back(place);
-    }
   }
   std::vector<Side> taken;
   for (const std::size_t place : order) taken.push_back(std::move(sides_[place]));

@@ -26,9 +26,8 @@ std::vector<Term> candidates(const Observation& example) {
   const auto add = [&](std::optional<std::size_t> launch, bool pairs) {
     terms.push_back({1, launch, {}});
     for (std::size_t i = 0; i < sizes; ++i) terms.push_back({1, launch, {i}});
-    for (std::size_t i = 0; pairs && i < sizes; ++i) {
+    for (std::size_t i = 0; pairs && i < sizes; ++i)
       for (std::size_t j = i + 1; j < sizes; ++j) terms.push_back({1, launch, {i, j}});
-    }
   };
   constexpr std::size_t kOfAMatrixProduct = 3;
   add({}, true);

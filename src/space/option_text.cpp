@@ -37,9 +37,8 @@ std::vector<Piece> pieces_of(const std::string& option) {
 
 const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name, const std::string& text,
                               const Where& where) {
-  for (const Parameter& each : spec.parameters) {
+  for (const Parameter& each : spec.parameters)
     if (each.name == name) return each;
-  }
   std::vector<std::string> names;
   for (const Parameter& each : spec.parameters) names.push_back(each.name);
   throw UserError(fmt::format("'{}' in {} is not a parameter", name, text), where,

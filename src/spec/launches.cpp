@@ -19,9 +19,8 @@ constexpr std::array kStepKinds{"copy", "barrier", "collective"};
 
 /// The type of an element of a buffer or workspace that is there.
 ElementType type_of(const std::string& name, const Memory& memory) {
-  for (const Buffer& buffer : memory.operation.buffers) {
+  for (const Buffer& buffer : memory.operation.buffers)
     if (buffer.name == name) return buffer.type;
-  }
   return std::ranges::find(memory.workspace, name, &WorkspaceArray::name)->type;
 }
 

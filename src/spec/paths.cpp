@@ -26,9 +26,8 @@ std::vector<std::string> names_in(const Kind& kind, const std::vector<fs::path>&
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder / kind.place, error)) {
+    for (const auto& entry : fs::directory_iterator(folder / kind.place, error))
       if (fs::exists(entry.path() / kind.file, error)) names.push_back(entry.path().filename().string());
-    }
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());

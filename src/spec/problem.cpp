@@ -79,9 +79,8 @@ Problem parse_sizes(const std::string& sizes, const std::string& text,
                     where, "Give one size per dimension, or one size for all.");
   }
   Problem problem;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size(); ++i)
     problem.dimensions.emplace_back(dimensions[i], parse_size(parts[i], text, dimensions[i], where));
-  }
   return problem;
 }
 
@@ -108,16 +107,14 @@ std::string Problem::label() const {
 }
 
 std::int64_t Problem::at(std::string_view dimension) const {
-  for (const auto& [name, size] : dimensions) {
+  for (const auto& [name, size] : dimensions)
     if (name == dimension) return size;
-  }
   throw std::out_of_range(fmt::format("the problem {} has no dimension '{}'", label(), dimension));
 }
 
 std::int64_t Problem::at(const LeadingDimension& leading_dimension) const {
-  for (const auto& [name, elements] : leading) {
+  for (const auto& [name, elements] : leading)
     if (name == leading_dimension.name) return elements;
-  }
   return at(leading_dimension.columns);
 }
 
@@ -188,9 +185,8 @@ Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const
     add_named(named, parts.front(), parts.back(), text, where);
   }
   for (const LeadingDimension& leading : kernel.operation.leading_dimensions) {
-    for (const auto& [name, elements] : named) {
+    for (const auto& [name, elements] : named)
       if (name == leading.name) set_leading(problem, leading, parse_size(elements, text, name, where), where);
-    }
   }
   return problem;
 }

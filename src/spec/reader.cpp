@@ -74,9 +74,8 @@ ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_vie
 }
 
 std::optional<JsonNode> ObjectReader::find(std::string_view key) {
-  if (!is_among(key, known_)) {
+  if (!is_among(key, known_))
     throw std::logic_error(fmt::format("'{}' is not in the list of keys of its object", key));
-  }
   const std::string name(key);
   asked_.insert(name);
   const auto& json = node_.json.get();
@@ -122,9 +121,8 @@ std::string read_string(const JsonNode& node, const std::string& expected) {
     throw UserError(fmt::format("found an empty string, expected {}", expected), node.where,
                     "Fill it in or remove it.");
   }
-  if (text.find('\0') != std::string::npos) {
+  if (text.find('\0') != std::string::npos)
     throw UserError("found a string with a null character in it", node.where, "Remove \\u0000.");
-  }
   return text;
 }
 
@@ -176,9 +174,8 @@ double read_number(const JsonNode& node, const Bounds<double>& bounds) {
   const Json& json = node.json;
   std::string expected = fmt::format("{}a number {} {}", bounds.or_zero ? "0 or " : "",
                                      bounds.above ? "above" : "of at least", bounds.min);
-  if (std::isfinite(bounds.max)) {
+  if (std::isfinite(bounds.max))
     expected += fmt::format("{} at most {}", bounds.above ? " and of" : " and", bounds.max);
-  }
   if (!std::isfinite(bounds.min)) expected = "a finite number";
   if (!json.is_number()) refuse_kind(node, expected, unquote_remedy(json, &Json::is_number));
   const double number = json.get<double>();
@@ -262,9 +259,8 @@ std::array<ExprText, 3> read_extent(const JsonNode& node) {
         fmt::format("found a list of {}, expected a list of one to three expressions", nodes.size()),
         node.where, "Write x, y and z; those left out are 1.");
   }
-  for (std::size_t i = 0; i < extent.size(); ++i) {
+  for (std::size_t i = 0; i < extent.size(); ++i)
     extent[i] = i < nodes.size() ? read_expression(nodes[i]) : ExprText{"1", node.where};
-  }
   return extent;
 }
 

@@ -48,9 +48,8 @@ void check_identity(const Identity& identity, const fs::path& file) {
         "this database is still empty", where,
         "Wait until the program that is making it has begun to write, or name another file with --db FILE.");
   }
-  if (identity.application_id != kApplicationId) {
+  if (identity.application_id != kApplicationId)
     throw UserError("this SQLite database is not tiletune's", where, kOtherFile);
-  }
   if (identity.schema_version > kSchemaVersion) {
     throw UserError(
         fmt::format("this database was written by a newer tiletune (schema {}; this one knows schema {})",
@@ -311,9 +310,8 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
                                   std::chrono::milliseconds busy_timeout) {
   SQLite::Database database = open_file(absolute.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                                         static_cast<int>(busy_timeout.count()), files_for_writing());
-  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
+  if (sqlite3_db_readonly(database.getHandle(), "main") == 1)
     throw UserError("this database is write-protected", Where{file.string(), ""}, kPermissions);
-  }
   // Before anything is written: a file that is refused stays as it was.
   if (!read_identity(database).blank()) check_contents(database, file);
   apply_settings(database);
@@ -326,9 +324,8 @@ void check_path(const fs::path& file, Database::Mode mode) {
   const Where where{file.string(), ""};
   if (file.empty()) throw UserError("the database's file name is empty", "Name a file with --db FILE.");
   std::error_code error;
-  if (fs::is_directory(file, error)) {
+  if (fs::is_directory(file, error))
     throw UserError("this is a folder; a database is a file", where, "Name a file in it with --db FILE.");
-  }
   if (fs::is_other(file, error))
     throw UserError("this is a device, a pipe or a socket; a database is a file", where, kOtherFile);
   if (mode == Database::Mode::read_only) {

@@ -271,9 +271,8 @@ std::vector<Trial> Database::trials(const TrialFilter& filter) const {
 void Database::for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
     SQLite::Statement statement = impl_->select_in_order(column_list(), filter);
-    while (statement.executeStep()) {
+    while (statement.executeStep())
       if (!visit(read_trial(statement, file()))) return;
-    }
   });
 }
 

@@ -169,9 +169,8 @@ class Known {
     };
     std::set<std::string> present;
     for (const std::string& definition : text.definitions) present.insert(name(definition));
-    for (const std::string& definition : known.definitions) {
+    for (const std::string& definition : known.definitions)
       if (!present.contains(name(definition))) return fmt::format("no column '{}'", name(definition));
-    }
     return "";
   }
 
@@ -191,9 +190,8 @@ class Known {
 const std::set<std::string>& own_tables() {
   static const std::set<std::string> names = [] {
     std::set<std::string> tables;
-    for (const SchemaObject& object : own_objects()) {
+    for (const SchemaObject& object : own_objects())
       if (object.type == "table") tables.insert(object.name);
-    }
     return tables;
   }();
   return names;

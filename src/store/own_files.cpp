@@ -32,9 +32,8 @@ class Names {
   bool has_beside(std::string_view file,
                   std::initializer_list<std::string_view> endings = {"-journal", "-wal"}) {
     const std::lock_guard lock(mutex_);
-    for (const std::string_view ending : endings) {
+    for (const std::string_view ending : endings)
       if (file.ends_with(ending) && names_.contains(file.substr(0, file.size() - ending.size()))) return true;
-    }
     return false;
   }
 

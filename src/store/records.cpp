@@ -53,9 +53,8 @@ std::vector<SweepRecord> Database::sweeps() const {
       SweepRecord& sweep = sweeps.emplace_back();
       sweep.id = statement->getColumn(0).getInt64();
       int index = 0;
-      for (const SweepColumn& column : sweep_columns()) {
+      for (const SweepColumn& column : sweep_columns())
         sweep.*column.member = statement->getColumn(++index).getString();
-      }
     }
     return sweeps;
   });
@@ -68,9 +67,8 @@ void Database::record_calibration(const CalibrationRecord& calibration) {
         impl_->prepared(fmt::format("INSERT OR REPLACE INTO calibration ({}) VALUES ({})",
                                     names_of(calibration_columns()), marks(calibration_columns().size())));
     int index = 0;
-    for (const CalibrationColumn& column : calibration_columns()) {
+    for (const CalibrationColumn& column : calibration_columns())
       std::visit([&](auto member) { statement->bind(++index, calibration.*member); }, column.member);
-    }
     statement->exec();
   });
 }

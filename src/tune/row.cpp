@@ -25,13 +25,10 @@ constexpr const char* kSampling = "sampling";
 std::string types_text(const Operation& operation) {
   const std::vector<Buffer>& buffers = operation.buffers;
   const ElementType accumulator = operation.accumulator;
-  if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
+  if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; }))
     return std::string(name(accumulator));
-  }
   std::string text;
-  for (const auto& buffer : buffers) {
-    text += fmt::format("{}:{} ", buffer.name, name(buffer.type));
-  }
+  for (const auto& buffer : buffers) text += fmt::format("{}:{} ", buffer.name, name(buffer.type));
   return text + fmt::format("accumulator:{}", name(accumulator));
 }
 

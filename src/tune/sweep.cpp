@@ -82,9 +82,8 @@ class Sweep {
     intake_.propose();
     sweep_.pool.deliver();
     references_.attend();
-    for (TaskQueue& queue : sweep_.queues) {
+    for (TaskQueue& queue : sweep_.queues)
       for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);
-    }
     if (writes_ && sweep_.summary.finished >= committed_ + sweep_.options.rows_per_commit) {
       writes_->commit();
       committed_ = sweep_.summary.finished;

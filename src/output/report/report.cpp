@@ -365,9 +365,8 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
   for (const RankingGroup& group : groups) {
     Json data = group_data(group, database, all, options.limit);
     data["ladder"] = nullptr;
-    for (const Ladder& ladder : ladders) {
+    for (const Ladder& ladder : ladders)
       if (static_cast<const Comparable&>(ladder) == group) data["ladder"] = ladder_data(ladder, database);
-    }
     document["groups"].push_back(std::move(data));
   }
   return document;
