@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "search/random_source.h"
+#include "search/explored_space.h"
 #include "space/example_spaces.h"
 #include "space/space.h"
 

@@ -15,7 +15,7 @@
 #include "measure/baselines.h"
 #include "measure/measure_kernel.h"
 #include "spec/load.h"
-#include "tune/target.h"
+#include "tune/evaluator.h"
 #include "tune/task.h"
 
 namespace {

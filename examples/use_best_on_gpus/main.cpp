@@ -23,8 +23,8 @@
 #include "measure/loaded_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
+#include "tune/evaluator.h"
 #include "tune/identity.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace {

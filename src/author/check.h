@@ -12,7 +12,6 @@
 #include "compile/pool.h"
 #include "inspect/resources.h"
 #include "store/database.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/printable.h"
-#include "base/scratch_folder.h"
 #include "space/scope.h"
 #include "spec/load.h"
 #include "spec/paths.h"

@@ -9,7 +9,6 @@
 
 #include "author/init.h"
 #include "base/error.h"
-#include "base/identifier.h"
 #include "base/printable.h"
 #include "base/text.h"
 

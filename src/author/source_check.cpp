@@ -10,7 +10,6 @@
 #include "author/check.h"
 #include "author/signature.h"
 #include "author/source_facts.h"
-#include "base/identifier.h"
 #include "base/text.h"
 #include "compile/pool.h"
 #include "measure/input_values.h"

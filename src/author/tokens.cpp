@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace tiletune {
 namespace {

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "cli/common.h"
 #include "cli/fill_config.h"
 #include "cli/sweep_report.h"

@@ -10,7 +10,6 @@
 #include "measure/client.h"
 #include "spec/tune_spec.h"
 #include "tune/evaluator.h"
-#include "tune/target.h"
 
 namespace tiletune {
 

@@ -5,7 +5,7 @@
 
 #include "base/confinement.h"
 #include "base/file.h"
-#include "base/identifier.h"
+#include "base/text.h"
 #include "cli/common.h"
 #include "foreign/t1.h"
 #include "search/strategies.h"

@@ -8,7 +8,6 @@
 
 #include "base/fields_json.h"
 #include "base/hash.h"
-#include "base/identifier.h"
 #include "base/text.h"
 #include "compile/compiler.h"
 #include "compile/pool.h"

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "foreign/document.h"
 #include "foreign/format.h"
-#include "rank/parameters.h"
+#include "rank/rows.h"
 #include "spec/problem.h"
 #include "store/row_batch.h"
 

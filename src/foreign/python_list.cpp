@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "foreign/t1.h"
 #include "space/program.h"
 #include "spec/values.h"

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/identifier.h"
 #include "base/text.h"
 #include "inspect/occupancy.h"
 

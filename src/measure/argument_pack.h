@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "gpu/tensor_map.h"
+#include "gpu/stream.h"
 #include "space/instance.h"
 
 namespace tiletune {

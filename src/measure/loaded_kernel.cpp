@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace tiletune {
 

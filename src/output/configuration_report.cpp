@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "output/display.h"
-#include "output/distribution.h"
 #include "output/export.h"
 #include "output/fields.h"
 #include "output/view.h"

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/identifier.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
-#include "output/distribution.h"
 #include "output/table.h"
 
 namespace tiletune {

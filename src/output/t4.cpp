@@ -10,7 +10,6 @@
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/export.h"
-#include "rank/parameters.h"
 #include "rank/rows.h"
 
 namespace tiletune {

@@ -13,7 +13,6 @@
 
 #include "base/outcome.h"
 #include "base/spelling.h"
-#include "rank/parameters.h"
 #include "rank/rows.h"
 
 namespace tiletune {

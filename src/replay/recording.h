@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rank/parameters.h"
 #include "rank/rows.h"
 #include "store/database.h"
 #include "tune/task.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "search/random_source.h"
+#include "search/explored_space.h"
 
 namespace tiletune {
 

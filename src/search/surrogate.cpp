@@ -9,7 +9,6 @@
 
 #include "search/explored_space.h"
 #include "search/gaussian_process.h"
-#include "search/lesson_error.h"
 #include "search/strategies.h"
 
 namespace tiletune {

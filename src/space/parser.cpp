@@ -4,7 +4,6 @@
 
 #include <charconv>
 
-#include "base/identifier.h"
 #include "base/text.h"
 
 namespace tiletune::space {

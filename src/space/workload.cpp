@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "space/option_text.h"
+#include "space/instance.h"
 #include "space/template_programs.h"
 #include "spec/npy.h"
 #include "spec/paths.h"

@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/operation.h"
 

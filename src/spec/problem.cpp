@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/load.h"
 

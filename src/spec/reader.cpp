@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/identifier.h"
 #include "base/text.h"
 
 namespace tiletune {

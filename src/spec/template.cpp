@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/load.h"
 #include "spec/operation.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "store/database.h"
 
 namespace tiletune {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "store/connection.h"
 #include "store/own_files.h"
 #include "store/schema.h"

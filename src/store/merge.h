@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "base/stop.h"
 #include "store/database.h"
 

@@ -12,7 +12,6 @@
 #include "spec/tune_spec.h"
 #include "store/database.h"
 #include "store/trial.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -12,7 +12,6 @@
 #include "inspect/occupancy.h"
 #include "measure/client.h"
 #include "store/trial.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -8,7 +8,6 @@
 #include "space/instance.h"
 #include "spec/tune_spec.h"
 #include "store/trial.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -11,7 +11,6 @@
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "inspect/static_model.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

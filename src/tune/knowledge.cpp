@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "search/lesson_error.h"
+#include "search/gaussian_process.h"
 #include "store/database.h"
 #include "tune/row.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rank/parameters.h"
+#include "rank/rows.h"
 #include "search/strategy.h"
 #include "spec/tune_spec.h"
 #include "tune/task.h"

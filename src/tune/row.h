@@ -6,7 +6,6 @@
 #include "inspect/resources.h"
 #include "measure/messages.h"
 #include "store/trial.h"
-#include "tune/target.h"
 #include "tune/task.h"
 
 namespace tiletune {

@@ -1,6 +1,6 @@
 #include "tune/search.h"
 
-#include "search/lesson_error.h"
+#include "search/gaussian_process.h"
 
 namespace tiletune {
 

@@ -26,7 +26,6 @@
 #include <thread>
 
 #include "base/folder.h"
-#include "base/scratch_folder.h"
 
 namespace tiletune {
 namespace confinement_test {

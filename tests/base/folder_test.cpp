@@ -15,7 +15,6 @@
 #include <functional>
 
 #include "base/error.h"
-#include "base/scratch_folder.h"
 #include "carries.h"
 
 namespace tiletune {

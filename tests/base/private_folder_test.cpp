@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/folder.h"
-#include "base/scratch_folder.h"
 #include "carries.h"
 
 namespace tiletune {

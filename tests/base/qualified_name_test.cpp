@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace tiletune {
 namespace qualified_name_test {

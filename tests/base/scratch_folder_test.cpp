@@ -1,5 +1,3 @@
-#include "base/scratch_folder.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "carries.h"
 
 namespace tiletune {

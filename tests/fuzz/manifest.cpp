@@ -3,7 +3,7 @@
 
 #include "compile/request.h"
 #include "fuzz/fuzz.h"
-#include "space/option_text.h"
+#include "space/instance.h"
 #include "spec/load.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <variant>
 
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "carries.h"
 
 namespace tiletune {

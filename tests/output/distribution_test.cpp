@@ -1,8 +1,8 @@
-#include "output/distribution.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "base/statistics.h"
 
 namespace tiletune {
 namespace distribution_test {

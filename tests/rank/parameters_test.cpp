@@ -1,7 +1,7 @@
-#include "rank/parameters.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "rank/rows.h"
 
 namespace tiletune {
 namespace parameters_test {

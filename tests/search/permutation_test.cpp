@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "search/random_source.h"
+#include "search/explored_space.h"
 
 namespace tiletune {
 namespace permutation_test {

@@ -1,9 +1,8 @@
-#include "space/option_text.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "carries.h"
+#include "space/instance.h"
 
 namespace tiletune {
 namespace option_text_test {

@@ -6,7 +6,7 @@
 
 #include "base/confinement.h"
 #include "base/fields_json.h"
-#include "base/scratch_folder.h"
+#include "base/folder.h"
 #include "base/worker_process.h"
 #include "carries.h"
 #include "tune/python_run.h"

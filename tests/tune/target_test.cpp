@@ -1,6 +1,6 @@
-#include "tune/target.h"
-
 #include <gtest/gtest.h>
+
+#include "tune/task.h"
 
 namespace tiletune {
 namespace target_test {
