@@ -341,7 +341,7 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   const Problem problem = read_problem_size(section, options, kernel);
   read_t1_launch(section, kernel, kernel.launches.front());
   kernel.operation.name = kernel.name;
-  kernel.operation.flops = kernel.operation.bytes = {"0", root.where};
+  kernel.operation.flops = kernel.operation.bytes = kernel.operation.accumulation = {"0", root.where};
   if (const auto list = find_member(section, "Arguments")) read_t1_arguments(*list, kernel);
   TuneSpec spec;
   const auto general = find_member(root, "General");
