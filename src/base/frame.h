@@ -19,8 +19,8 @@ class ProtocolError : public std::runtime_error {
 /// it.
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
 
-/// A frame is the magic "TTF1", the payload's length (uint32, little-endian) and the payload: one CBOR map with
-/// a string member "type".
+/// A frame is the magic "TTF1", the payload's length (uint32, little-endian) and the payload: one CBOR map
+/// with a string member "type".
 std::string encode_frame(const nlohmann::ordered_json& message);
 
 /// Turns a byte stream into messages. Feed it whatever arrived; take messages until none is whole.

@@ -1,8 +1,8 @@
+#include "author/signature.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "author/signature.h"
 
 namespace tiletune {
 namespace signature_test {

@@ -1,11 +1,10 @@
-#include "rank/compare.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "base/statistics.h"
+#include "rank/compare.h"
 
 namespace tiletune {
 namespace portability_test {
