@@ -71,20 +71,21 @@ std::vector<CheckFinding> buffer_faults(const Task& task);
 /// have on the task's problem. Where an index is computed from several numbers, nothing is said of it.
 std::vector<CheckFinding> index_notes(const Task& task);
 
-/// What is compiled of a task: one of its configurations, or a kernel of its operation.
+/// One compilation for a task: one of its configurations, or a kernel of its operation.
 struct CheckedBuild {
   const Task* task = nullptr;
   Instance instance;
   CompileRequest request;
-  const TaskKernel* kernel = nullptr;  ///< of the operation
+  const TaskKernel* kernel = nullptr;  ///< the operation's kernel; null: a configuration
 };
 
-/// Evenly spread configurations of a task that can be launched, `most` at most; `tried` are at least tried.
+/// Returns at most `most` evenly spread configurations of a task that can be launched. Where some cannot, it
+/// also tries `tried` others.
 std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, const Target& target,
                                         std::size_t most, std::uint64_t tried);
 
-/// Arguments of other types than the parameters of the kernels have. `compiled` is what types_request() of
-/// the build's request has become. A reference gets FP64 copies of floating-point buffers.
+/// Finds arguments whose types differ from those of the kernels' parameters. `compiled` is the result of
+/// compiling types_request(build.request). A reference gets FP64 copies of floating-point buffers.
 std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled& compiled);
 
 /// What check_spec() would call an error and what concerns every configuration of a template: arguments of

@@ -42,26 +42,26 @@ Draft draft_manifest(const std::string& name, const std::string& source, const S
                      const KernelText& kernel, const Signature& signature,
                      const std::vector<std::string>& operations = {});
 
-/// Of which kernel a template and a config are drafted, and where.
+/// The kernel for which a template and a config are drafted, and their folder.
 struct InitRequest {
   std::filesystem::path file;    ///< CUDA source
-  std::string kernel;            ///< empty: the only one
-  std::filesystem::path folder;  ///< of the template; empty: the file's own, or one beside the file
-  bool force = false;            ///< replaces files that exist
+  std::string kernel;            ///< empty: the file's only kernel
+  std::filesystem::path folder;  ///< the template's; empty: the file's folder, or a new one beside the file
+  bool force = false;            ///< overwrite existing files
 };
 
-/// What was drafted, and where it is.
+/// The draft, and the files that it was written to.
 struct Written {
   std::string kernel;
   std::filesystem::path manifest, config;
-  std::filesystem::path copy;  ///< of the source; empty where that lies in the template's folder
+  std::filesystem::path copy;  ///< of the source; empty if the source is in the template's folder
   Draft draft;
   std::vector<LineRange> host_code;  ///< lines of the source; the copy has #ifndef __CUDACC_RTC__ around them
 };
 
-/// Drafts both and writes them. `include_folders` exist. Throws UserError, before it writes anything, for a
-/// kernel that is not found, does not compile for `gpu` or has no manifest, and for a place that is taken or
-/// none.
+/// Drafts a template and a config, and writes both. `include_folders` must exist. Throws UserError, before it
+/// writes anything, if the kernel is not found, does not compile for `gpu` or cannot have a manifest, or if
+/// the folder cannot be used or has files already.
 Written write_draft(const InitRequest& request, const std::vector<std::filesystem::path>& include_folders,
                     const GpuModel& gpu, const CompilePoolOptions& compile);
 

@@ -26,8 +26,8 @@ class HostCode {
   explicit HostCode(std::string text);
 
   /// Leaves out the parts in which the compiler's log reports errors: #includes in angle brackets, and
-  /// functions that no kernel uses; or else, `others`, such declarations of any kind without __global__,
-  /// __device__ and the like. False when there is none in `log` that is not left out yet.
+  /// functions that no kernel uses; with `others`, instead any declarations without __global__,
+  /// __device__ and the like. Returns false if `log` has no error in a part that is not left out yet.
   bool leave_out(std::string_view log, const std::string& file, bool others = false);
 
   /// What was left out, in order.
@@ -70,15 +70,15 @@ struct Signature {
   std::string guarded = {};               ///< the source with these between #ifndef __CUDACC_RTC__ and #endif
 };
 
-/// What is compiled in the place of a request so that the names of its kernels' symbols tell their
-/// parameters. Bodies of kernels that are templates are not instantiated.
+/// The request to compile instead so that the mangled names of its kernels contain their parameter types.
+/// Bodies of kernels that are templates are not instantiated.
 CompileRequest types_request(CompileRequest request);
-/// The types that such a symbol tells; empty where it tells none.
+/// The parameter types in such a mangled name; empty if it contains none.
 std::vector<ParameterType> parameter_types(std::string_view symbol);
 
 /// Compiles the source with a first value for each name that it leaves undefined, and reads the types of the
-/// kernel's parameters from what comes out. A template parameter that is a type becomes the first of some
-/// with which the kernel compiles. Throws UserError with the compiler's message where it does not compile.
+/// kernel's parameters from the result. For a template parameter that is a type, it tries several types and
+/// takes the first that compiles. Throws UserError with the compiler's message if no attempt compiles.
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
                          const std::string& architecture, const SourceFacts& facts, const KernelText& kernel);
 

@@ -114,7 +114,7 @@ struct SourceFacts {
   std::vector<ConstantArray> constants;
 };
 
-/// Whether a name as squashed() has it contains one of some words.
+/// Whether squashed(name) contains one of the words.
 bool has_one_of(std::string_view name, std::initializer_list<std::string_view> words);
 
 /// Throws UserError, with `file` for its place, for a text of more than 256 KiB or 256 kernels, and for a

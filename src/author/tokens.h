@@ -47,10 +47,10 @@ class TokenRange {
     return at >= begin_ && at < end_ ? (*all_)[at] : kNothing;
   }
   std::string_view text(std::size_t at) const { return (*this)[at].text; }
-  /// Whether it is one of some texts with spaces between: "< >=".
+  /// Whether the token at `at` is one of `texts`, which are separated by spaces: "< >=".
   bool is(std::size_t at, std::string_view texts) const;
-  /// Whether the tokens from `at` on are these, each as is() takes it, "$" for a name or "#" for a word:
-  /// {"< >=", "$", ")"}.
+  /// Whether the tokens from `at` on match the pattern {"< >=", "$", ")"}: each element lists texts as for
+  /// is(), or is "$" for a name or "#" for a word.
   bool fits(std::size_t at, std::initializer_list<std::string_view> pattern) const;
   bool is_name(std::size_t at) const { return (*this)[at].is_name(); }
   /// A name or a number.
@@ -58,7 +58,7 @@ class TokenRange {
   bool is_member(std::size_t at) const { return is(at - 1, ". ->"); }
 
   TokenRange part(std::size_t begin, std::size_t end) const { return {*all_, begin, end}; }
-  /// The first place from `from` on with one of the texts, as is() takes them; the end where there is none.
+  /// The first place from `from` on with one of `texts` (see is()), or the end.
   std::size_t find(std::string_view texts, std::size_t from) const;
   bool has(std::string_view texts) const { return find(texts, begin_) < end_; }
   /// All of it: "const float * x".

@@ -20,7 +20,7 @@ class ByteStream {
 
  private:
   std::filesystem::path path_;
-  /// zlib's reader, which also passes on what is not compressed.
+  /// zlib's reader, which returns uncompressed files unchanged.
   std::unique_ptr<gzFile_s, int (*)(gzFile_s*)> gzip_;
   std::vector<char> buffer_;
 };

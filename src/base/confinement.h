@@ -20,10 +20,10 @@ struct Confinement {
   bool becomes_a_program = false;
 };
 
-/// Places on disk, open to be named in a Confinement.
+/// Files and folders that are held open so that a Confinement can name them.
 class Places {
  public:
-  /// Where nothing lies there, nothing is reached.
+  /// A path that does not exist is skipped.
   void add(const std::filesystem::path& path);
   void add(Descriptor place) { places_.push_back(std::move(place)); }
   std::vector<int> numbers() const;

@@ -79,7 +79,7 @@ constexpr FieldOf<Struct, std::string> binary_field(std::string_view name, std::
   return {name, member, {}, true};
 }
 
-/// What a member is called: gcc and clang write "[with auto Member = &Sustained::power_w; ...]".
+/// The name of a member, from __PRETTY_FUNCTION__: "[with auto Member = &Sustained::power_w; ...]".
 template <auto Member>
 constexpr std::string_view name_of_member() {
   std::string_view text = __PRETTY_FUNCTION__;
@@ -89,17 +89,17 @@ constexpr std::string_view name_of_member() {
 template <auto Member>
 inline constexpr std::string_view kNameOf = name_of_member<Member>();
 
-/// Fields that are called as the members are.
+/// Fields whose names are those of the members.
 template <auto... Members>
 constexpr auto fields_of() {
   return std::tuple{field(kNameOf<Members>, Members)...};
 }
-/// These numbers have the bounds in common.
+/// The same, where all members have the same bounds.
 template <auto... Members, typename Number>
 constexpr auto fields_of(const Bounds<Number>& bounds) {
   return std::tuple{field(kNameOf<Members>, Members, bounds)...};
 }
-/// Numbers that are not negative.
+/// The same, where all members are at least 0.
 template <auto... Members>
 constexpr auto fields_from_zero() {
   return std::tuple{field(kNameOf<Members>, Members, {.min = 0})...};

@@ -36,7 +36,7 @@ class FrameReader {
   std::string buffer_;
 };
 
-/// Lists and maps of a CBOR value may be nested so deep, and one map may have so many members.
+/// How deep lists and maps of a CBOR value may be nested, and how many members one map may have.
 inline constexpr int kDeepestCbor = 64;
 inline constexpr int kMostCborMembers = 4096;
 

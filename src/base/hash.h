@@ -26,7 +26,7 @@ class Hasher {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  ///< of no other
+  std::shared_ptr<State> state_;  ///< not shared with another Hasher
 };
 
 /// As hex(), of what a file holds. Throws UserError when it cannot be read.

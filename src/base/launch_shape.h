@@ -17,7 +17,7 @@ struct Dim3 {
   }
 };
 
-/// How many threads a launch starts, and what shared memory they ask for.
+/// The grid and block sizes of a launch, and its dynamic shared memory.
 struct LaunchShape {
   Dim3 grid;   ///< thread blocks
   Dim3 block;  ///< threads

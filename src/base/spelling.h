@@ -20,7 +20,7 @@ struct Named {
 template <typename Enum>
 inline constexpr std::array<Named<Enum>, 0> kSpellings{};
 
-/// Those of a table with a row for each value.
+/// The spellings from a table that has a row for each value.
 template <typename Enum, typename Row, std::size_t kCount>
 constexpr std::array<Named<Enum>, kCount> spellings_of(const std::array<Row, kCount>& table, Enum Row::*value,
                                                        std::string_view Row::*name) {

@@ -18,7 +18,7 @@ struct Quartiles {
 };
 
 /// Interpolates between order statistics (Hyndman and Fan, Sample Quantiles in Statistical Packages, type 7).
-/// There must be at least one value. Next to an infinite one the quantile is infinite or not a number.
+/// There must be at least one value. Interpolating with an infinite value gives infinity or NaN.
 double quantile(const std::vector<double>& sorted, double fraction);
 Quartiles quartiles(std::vector<double> values);
 

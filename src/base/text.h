@@ -59,7 +59,7 @@ struct Replacement {
 std::string replaced(std::string_view text, std::span<const Replacement> replacements);
 
 std::string_view trim(std::string_view text);
-/// The number that the text is, as std::from_chars() reads it; none where it is not one from end to end.
+/// The text as a number, read by std::from_chars(); none unless the whole text is one.
 template <typename Number>
 std::optional<Number> parsed_number(std::string_view text) {
   Number number{};

@@ -40,7 +40,7 @@ class WorkerProcess {
                 const std::vector<int>& inherited = {});
   ~WorkerProcess();
   WorkerProcess(WorkerProcess&& other) noexcept { *this = std::move(other); }
-  /// Exchanges the two.
+  /// Swaps the two.
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
   /// Sends one message. Blocks until the worker has read enough of it or is gone, ten seconds at most for one

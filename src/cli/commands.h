@@ -32,7 +32,7 @@ void add_merge_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_doctor_command(CLI::App& app, Action& action);
 
-/// In the folder of an array for Slurm: what it is made of. It marks a folder whose files may be replaced.
+/// The file in a Slurm array's folder that records how it was made. A folder that has it may be overwritten.
 inline constexpr const char* kSlurmPlan = "plan.json";
 /// The line of a shard's log with which each task begins.
 inline constexpr const char* kTaskBegins = "tiletune slurm: a task begins";

@@ -29,7 +29,7 @@ namespace tiletune {
 
 inline constexpr const char* kDefaultDatabase = "results/tiletune.db";
 
-/// Adds a subcommand with options of its own, which `run` gets if this command is chosen.
+/// Adds a subcommand that has its own options. If the user chooses it, `run` is called with these options.
 template <typename Options>
 std::pair<CLI::App&, Options&> add_command(CLI::App& app, Action& action, const char* name, const char* help,
                                            int (*run)(Options&)) {
@@ -39,12 +39,12 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& app, Action& action, const 
   return {*command, *options};
 }
 
-/// How an option's value is taken, and what help says of it.
+/// How an option's value is parsed, and what help shows for it.
 struct OptionTraits {
-  const char* type = nullptr;  ///< what help calls the value, such as "FILE"
+  const char* type = nullptr;  ///< the value's name in help, such as "FILE"
   std::optional<CLI::Validator> check = {};
   bool shows_default = false;
-  bool one_each = false;  ///< of a list: one value each time the option is given
+  bool one_each = false;  ///< a list takes one value each time the option is given
 };
 template <typename Value>
 CLI::Option* add_option(CLI::App& command, const std::string& names, Value& value, const std::string& help,
@@ -126,8 +126,8 @@ struct FilterOptions {
 /// itself. Throws UserError for what is not a problem.
 void filter_problems(const std::vector<std::string>& texts, const std::vector<const Database*>& databases,
                      TrialFilter& filter);
-/// Values of an option such as --source, whose name without dashes is `what`; `known` lists them. Throws
-/// UserError for what is none.
+/// Parses the values of an option such as --source. `what` is its name without dashes; `known` lists all
+/// values, for the error. Throws UserError for an unknown value.
 template <Spelled Enum>
 std::vector<Enum> parse_names(const std::vector<std::string>& texts, const char* what, const char* known) {
   std::vector<Enum> values;
@@ -187,13 +187,13 @@ UserError named_by(const std::string& option, const UserError& error);
 void write_output(const std::filesystem::path& file, const std::string& text);
 /// As write_output(), for output that may be too long for memory.
 void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
-/// The style of a table there.
+/// The style of a table that is written to that file.
 TextStyle style_for(const std::filesystem::path& file);
-/// Of --format, where a command has "table" and "json". Throws UserError for another.
+/// Whether --format asks for JSON, in a command that has "table" and "json". Throws UserError for another.
 bool asks_for_json(const std::string& format);
 /// Writes a document to standard output.
 void print_json(const nlohmann::ordered_json& document);
-/// Writes one of the two there, as asks_for_json() says.
+/// Writes the document to standard output if `json`, else the text.
 void print_either(bool json, const nlohmann::ordered_json& document, const std::string& text);
 
 /// The exit code of an interrupted command: 128 + SIGINT, as shells say it.

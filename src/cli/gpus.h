@@ -51,8 +51,8 @@ struct ChosenGpus {
   std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
 };
 
-/// The name that rows of the first of these GPUs have; of the default model where the machine has none.
-/// Throws as choose_gpus().
+/// The name of the first of these GPUs as rows record it; on a machine without a GPU, the name of the default
+/// model. Throws like choose_gpus().
 std::string gpu_name(const GpuChoice& choice);
 
 /// Opens the GPUs, one worker each, or one for as many as compute each problem together, and groups them by

@@ -10,7 +10,7 @@
 #include "compile/binary.h"
 #include "compile/request.h"
 
-/// What the compilers and what loads them share: NVRTC, and nvJitLink, which assembles PTX.
+/// The compiler libraries: NVRTC, and nvJitLink, which assembles PTX.
 namespace tiletune {
 
 /// The CUDA toolkit's headers on this machine: $TILETUNE_CUDA_INCLUDE, else the folder known from the build,
@@ -28,7 +28,7 @@ double process_cpu_ms();
 /// Whether tiletune notices which files this NVRTC includes, as dependencies need. Compiles two lines.
 bool notices_includes();
 
-/// Loads nvJitLink once. False when there is none.
+/// Loads nvJitLink at the first call. False if this machine has none.
 bool has_nvjitlink();
 
 /// A header that the compiler finds by its name, wherever it looks.

@@ -33,7 +33,7 @@ struct KernelSource {
   /// Where the compiler looks for #include, in this order, by the names of the roots: before the CUDA
   /// toolkit's headers, and behind them.
   std::vector<std::string> search_before, search_behind;
-  /// Names of built-in headers (compiler.h) in whose place the roots have files.
+  /// Names of built-in headers (compiler.h) that files of the roots replace.
   std::vector<std::string> own_headers;
   bool may_leave = false;  ///< files outside the roots may be included, too
 

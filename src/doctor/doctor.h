@@ -60,7 +60,7 @@ struct MachineFacts {
 
 /// What NVML says of one GPU at one moment.
 struct GpuReadings {
-  // First of all, while nothing that is asked for here can have an effect on them.
+  // These two are read first: the queries below could change them.
   std::optional<int> utilization_percent;
   std::optional<std::vector<GpuProcess>> processes;
   std::optional<double> sm_clock_mhz, max_sm_clock_mhz;

@@ -29,20 +29,20 @@ class ForeignFormat {
   Trial shared_;
 };
 
-/// One kind of document.
+/// A format that import reads.
 struct FormatKind {
   const char* name;       ///< "Kernel Tuner cache"
   std::string_view rows;  ///< the member that holds its rows
   const char* header;     ///< the member without which rows cannot be read
-  /// `header` is an object of the top-level members that hold no rows. Throws UserError where neither the
-  /// file nor the person says what must be known.
+  /// `header` is an object with the top-level members other than the rows. Throws UserError if neither the
+  /// file nor an option gives a required fact.
   std::unique_ptr<ForeignFormat> (*make)(const JsonValue& header, const ImportFacts& facts,
                                          const std::string& file);
 };
-/// None where no document has its rows in a member of this name.
+/// The format whose rows are in a member of this name; null if there is none.
 const FormatKind* kind_of(std::string_view rows);
 
-// What the formats have in common.
+// Functions that several formats use.
 
 /// What all rows of a file share. Throws UserError, naming the option, for what is not known or is said
 /// in two ways.
@@ -57,8 +57,8 @@ void check_same(std::string_view in_file, const ImportFacts& facts, std::string 
 /// neither, and for null.
 std::string problem_text(const JsonValue* problem_size);
 
-/// Sets the parameters of a row from their names and values. Throws UserError, at `where`, for a name that is
-/// there twice, and for a number that cannot be kept: two configurations could become one.
+/// Sets the parameters of a row from their names and values. Throws UserError, at `where`, for a duplicate
+/// name, and for a number that cannot be stored exactly: two configurations could become one.
 void set_parameters(std::span<const std::pair<std::string_view, const JsonValue*>> parameters,
                     const Where& where, Trial& trial);
 
@@ -86,8 +86,8 @@ struct ForeignOutcome {
   const char* reason;  ///< the word is put behind it
 };
 
-/// Sets outcome and reason. Throws UserError, at `key`, for a word that is not among them: it `what`, as in
-/// "is not a known status".
+/// Sets outcome and reason. Throws UserError, at `key`, for a word that is not among `words`. `what` ends its
+/// message: "is not a known status".
 void set_outcome(std::span<const ForeignOutcome> words, std::string_view word, const char* what,
                  const Where& where, const char* key, Trial& trial);
 

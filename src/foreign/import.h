@@ -23,7 +23,7 @@ struct ImportFacts {
   bool replayed = false;        ///< they are those of a config that is replayed, which has fewer options
 };
 
-/// So many different names are kept of each kind: a set of this size may stand for more.
+/// How many different names of each kind are kept: a set of this size may be incomplete.
 inline constexpr std::size_t kMostDistinct = 1000;
 
 /// What was found in a file.

@@ -100,7 +100,7 @@ struct LibraryFacts {
   std::string version;  ///< "13.0.2"
 };
 
-/// cuBLAS and cuBLASLt. They are opened, and stay open, without a GPU or a context.
+/// Opens cuBLAS and cuBLASLt, and keeps them open. Needs no GPU and no context.
 std::vector<LibraryFacts> find_libraries();
 
 }  // namespace tiletune

@@ -47,7 +47,7 @@ class CubinElf {
   const std::vector<ElfSection>& sections() const { return sections_; }
   /// None when there is no section of that name.
   const ElfSection* section(std::string_view name) const;
-  /// In the order of the symbol table, by which .nv.info refers to them; empty when there is none.
+  /// All symbols, in the order of the symbol table, to which .nv.info refers; empty if there is no table.
   std::vector<ElfSymbol> symbols() const;
   /// Whether the code of this section can be launched; a function that is only called cannot.
   bool is_kernel(const ElfSection& code) const;

@@ -30,10 +30,10 @@ struct Baselines {
   std::string note;  ///< what was left out and why, and what is odd about the others; or empty
 };
 
-/// Verifies and times what the libraries have for the problem, on its buffers: of several ways the fastest.
-/// What fails, errs too much or does not multiply in FP32 where the problem does is left out; a kernel whose
-/// name tells of another type than was asked for has a warning. Takes about two seconds of the GPU at most.
-/// Throws CudaError.
+/// Verifies and times the libraries' ways to compute the problem, on its buffers, and takes the fastest
+/// for each name. Leaves out those that fail, exceed the error bound, or multiply an FP32 problem in another
+/// type. Adds a warning if a kernel's name suggests another type than was asked for. Takes about two seconds
+/// of the GPU at most. Throws CudaError.
 Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Libraries& libraries);
 
 /// The part of a library kernel's name that tells of tensor cores, which multiply no FP32 numbers: "tf32",

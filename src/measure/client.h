@@ -31,7 +31,7 @@ struct PrepareFailed {
 
 /// Finals have come to a finalist.
 struct FinalsTurn {
-  std::uint64_t ticket = 0;  ///< 0: a baseline or the twin
+  std::uint64_t ticket = 0;  ///< 0: a baseline or the second copy
 };
 
 /// A worker died, hung or sent garbage.

@@ -74,7 +74,7 @@ struct Bands {
   std::uint64_t bytes = 0;
 };
 
-/// Bytes of guard bands that do not hold the pattern any more; laid out as in device_kernels.cu.
+/// How many bytes of guard bands have changed. The layout is that in device_kernels.cu.
 struct GuardResult {
   std::uint64_t changed = 0;
   std::uint64_t first = 0;  ///< offset from the start of the first band

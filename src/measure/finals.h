@@ -14,13 +14,13 @@
 namespace tiletune {
 
 /// Measures the leaders of a problem again, one sample each per round, in a random order that changes from
-/// round to round, in memory that is fresh every few rounds; with the baselines and a twin of the first
-/// finalist. All are timed alike: in batches if the fastest of them is short. Then, where the policy says
-/// so, the best run back to back for seconds, and are timed with copies from and to the host (HostCopies).
-/// Where the host's memory does not suffice for that, they have a warning.
+/// round to round, in memory that is fresh every few rounds; with the baselines and a second copy of
+/// the first finalist. All are timed alike: in batches if the fastest of them is short. Then, where the
+/// policy says so, the best run back to back for seconds, and are timed with copies from and to the host
+/// (HostCopies). Where the host's memory does not suffice for that, they have a warning.
 ///
-/// `turn` is called with a finalist's ticket (0: a baseline or the twin) before it is launched. What is a
-/// finalist's own fault comes back as its outcome; an error that ruins the context is thrown as CudaError.
+/// `turn` is called with a finalist's ticket (0: a baseline or the second copy) before it is launched. A
+/// finalist's own fault is returned as its outcome; an error that ruins the context is thrown as CudaError.
 FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
                           const FinalsRequest& request, const std::vector<LibraryWay>& baselines,
                           const std::function<void(std::uint64_t ticket)>& turn);
@@ -28,7 +28,7 @@ FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const
 /// One finalist of the finals, with a sample per round so far.
 struct FinalistSamples {
   Samples samples;
-  bool stays = false;    ///< to the end, however slow: baselines, and the twin with its original
+  bool stays = false;    ///< to the end, however slow: baselines, the leader and its second copy
   bool competes = true;  ///< false for baselines: they set no pace for the others
   bool is_out = false;
 };
@@ -46,9 +46,9 @@ bool are_times_known(const std::vector<FinalistSamples>& finalists);
 int rounds_for(double round_us, int most, double longest_us);
 
 /// Runs a subject back to back for `seconds`, on the first copy of its buffers, and reads clock and power
-/// over the second half of that time, when the first has warmed the GPU up: sustained_us, wall time per
-/// launch, sustained_clock_mhz and sustained_power_w, the mean, from the energy counter where there is one.
-/// `heartbeat` is called often.
+/// over the second half of that time, after the first half has warmed the GPU up. Returns sustained_us (wall
+/// time per launch), sustained_clock_mhz and sustained_power_w (the mean, from the energy counter if the GPU
+/// has one). `heartbeat` is called often.
 Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
                       const std::function<void()>& heartbeat);
 

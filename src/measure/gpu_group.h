@@ -62,9 +62,9 @@ class GpuGroup {
   /// wait for it.
   void wait();
 
-  /// Opens NCCL, once. Where it cannot be had, why_no_nccl() says so. Throws CudaError.
+  /// Opens NCCL at the first call. If that fails, why_no_nccl() returns the reason. Throws CudaError.
   void open_nccl();
-  /// Null while it was not asked for, or where it cannot be had.
+  /// Null before open_nccl(), and if that failed.
   Nccl* nccl() const { return nccl_.get(); }
   const std::string& why_no_nccl() const { return why_no_nccl_; }
 
@@ -121,7 +121,7 @@ class Slices {
     DeviceAddress initial = 0;
   };
 
-  /// Allocates. `wholes` are in the order of the buffers, here and below. Throws CudaError.
+  /// Allocates the slices. `wholes` are in the order of the buffers, here and below. Throws CudaError.
   Slices(GpuGroup& group, const Workload& workload, std::vector<Whole> wholes);
 
   GpuGroup& group() { return group_; }
@@ -129,14 +129,14 @@ class Slices {
   /// The type of a buffer's elements; none of another name.
   std::optional<ElementType> type(const std::string& buffer) const;
 
-  /// Takes the inputs from the whole.
+  /// Copies the inputs of every GPU from the whole buffers.
   void fill();
   /// Queues the filling of outputs with a word, and of inout buffers with what they hold before a launch.
   void fill_outputs(std::uint32_t word);
-  /// Queues on the stream of each GPU the copying of what it reads, from wholes in the host's memory.
+  /// Queues, on each GPU's stream, copies of what it reads from wholes in host memory.
   void copy_inputs(const std::vector<DeviceAddress>& wholes);
-  /// Queues on the stream of each GPU the copying of what it writes, into wholes in the host's memory. Of
-  /// outputs that every GPU has in full, that of the first.
+  /// Queues, on each GPU's stream, copies of what it writes to wholes in host memory. Outputs that every GPU
+  /// has in full are copied from the first.
   void copy_outputs(const std::vector<DeviceAddress>& wholes);
   /// How many results there are: one, or that of each GPU where they have an output each.
   std::size_t results() const;

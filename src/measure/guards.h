@@ -32,15 +32,15 @@ inline constexpr std::uint8_t kGuardPattern = 0xa5;
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
-  /// `name` is for findings. Throws CudaError.
+  /// Allocates. Findings mention `name`. Throws CudaError.
   GuardedBuffer(std::string name, std::size_t bytes, std::uint8_t pattern);
 
   DeviceAddress data() const { return memory_.address() + guard_; }
   std::size_t bytes() const { return bytes_; }
   std::uint8_t pattern() const { return pattern_; }
-  /// With the bands.
+  /// The whole allocation, including the bands.
   const DeviceBuffer& memory() const { return memory_; }
-  /// Queues the filling of data and bands with the pattern.
+  /// Queues a fill of data and bands with the pattern.
   void fill(Gpu& gpu) const { gpu.fill8(memory_.address(), pattern_, memory_.bytes()); }
   /// What was written into the bands, if anything.
   std::optional<Finding> check(DeviceKernels& kernels) const;

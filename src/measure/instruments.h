@@ -48,7 +48,7 @@ class Blocker {
 
   DeviceKernels& kernels_;
   PinnedBuffer memory_;
-  std::uint32_t* words_;  ///< in it: the ticket released last, then the ticket given up last
+  std::uint32_t* words_;  ///< in memory_: the last ticket released, then the last ticket given up
   DeviceAddress address_ = memory_.address();
   std::uint32_t ticket_ = 0;
   int failures_ = 0;

@@ -77,7 +77,7 @@ class CheckBudget {
 
 /// Samples that are queued at a time.
 inline constexpr int kLongestSeries = 16;
-/// So many of a buffer's copies, and thus of a sample's launches, are checked.
+/// How many of a buffer's copies, and thus of a sample's launches, are checked.
 inline constexpr std::size_t kMostCopies = 100;
 
 /// What outputs hold before a timed launch: a small number in every type.
@@ -116,10 +116,10 @@ class CheckQueue {
   /// `outputs` are the buffers that every launch writes.
   CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs);
 
-  /// Makes space for checks of so many launches, kLongestSeries * kMostCopies at most. May wait for the GPU,
+  /// Makes space for checks of `launches`, at most kLongestSeries * kMostCopies. May wait for the GPU,
   /// which queue() never does.
   void reserve(std::size_t launches);
-  /// Queues the checks of so many launches; `where` has one element for each output.
+  /// Queues the checks of `launches` launches; `where` has one element for each output.
   void queue(std::size_t launches, const std::vector<CheckedOutput>& where,
              std::shared_ptr<LaunchTally> tally);
   /// Waits, and adds what was queued to the tallies.

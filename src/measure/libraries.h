@@ -18,15 +18,15 @@ namespace tiletune {
 
 /// One way in which a library computes a problem's operation.
 struct LibraryWay {
-  std::string name;  ///< of the baseline: "cublas". Ways of one name compete: the fastest is the baseline
-  LibraryKernels library;  ///< without the names of kernels, which its launch tells
+  std::string name;        ///< of the baseline: "cublas". Of ways with one name, the fastest is the baseline
+  LibraryKernels library;  ///< without the names of kernels, which are known after a launch
   Subject subject;         ///< refers to the buffers and the library
-  /// What the names of its kernels must tell that they multiply; none: nobody looks at them.
+  /// The product with whose types the names of its kernels are compared; none: names are not checked.
   std::optional<BlasGemm> product = {};
-  bool on_first_gpu = false;  ///< of a problem of several: there it computes the whole, alone
+  bool on_first_gpu = false;  ///< of a problem over several GPUs: the first GPU computes the whole alone
 };
 
-/// A library that is open, on one GPU or on several.
+/// A library, opened on one GPU or on several.
 class ComputeLibrary {
  public:
   ComputeLibrary() = default;
@@ -34,22 +34,21 @@ class ComputeLibrary {
   ComputeLibrary(const ComputeLibrary&) = delete;
   ComputeLibrary& operator=(const ComputeLibrary&) = delete;
 
-  /// Its ways to compute a problem that it is a baseline of, ways of one name behind each other; none: it has
-  /// none and needs no excuse. Throws GpuError with the reason why it has none.
+  /// Its ways to compute a problem that it is a baseline of; those with one name are adjacent. An empty list
+  /// needs no explanation. Throws GpuError if the user should read why there is none.
   virtual std::vector<LibraryWay> ways(ProblemBuffers& buffers) = 0;
-  /// Computes the outputs of a problem that it is a reference of, on FP64 copies of all buffers. Throws
-  /// GpuError.
+  /// Computes the reference outputs of a problem on `wide`, FP64 copies of all buffers. Throws GpuError.
   virtual void compute_reference(DeviceKernels& kernels, const PrepareRequest& request,
                                  const std::map<std::string, DeviceAddress>& wide);
 };
 
-/// What is known of a library before it is open.
+/// Facts about a library that are known before it is opened.
 struct KnownLibrary {
-  std::string_view name;  ///< of its baseline, or of the first of them
-  Baseline asked_by;      ///< the choice of baselines that takes it in, as those behind it do
+  std::string_view name;  ///< of its baseline, or of its first one
+  Baseline asked_by;      ///< the first choice of baselines that includes it; later choices do, too
   std::vector<LibraryOperation> baselines;
   std::vector<LibraryOperation> references;
-  /// `group` is null on one GPU. Throws GpuError where it cannot be opened.
+  /// `group` is null on one GPU. Throws GpuError if the library cannot be opened.
   std::unique_ptr<ComputeLibrary> (*open)(Gpu& gpu, GpuGroup* group);
 
   bool is_baseline_of(const PrepareRequest& request) const;
@@ -60,24 +59,24 @@ class Libraries {
  public:
   struct Opened {
     const KnownLibrary* known = nullptr;
-    std::unique_ptr<ComputeLibrary> library;  ///< null: it cannot be had
-    std::string why_not;
+    std::unique_ptr<ComputeLibrary> library;  ///< null: could not be opened
+    std::string why_not;                      ///< the reason
   };
 
-  /// Opens all that the sweep of a problem needs, so that the worker can be confined. Throws CudaError.
+  /// Opens all libraries that the sweep needs: once confined, the worker cannot open any. Throws CudaError.
   void open(const PrepareRequest& request, Gpu& gpu, GpuGroup* group);
   const std::vector<Opened>& opened() const { return opened_; }
-  /// Computes the reference of a problem; null where none does.
+  /// The library that computes the reference of a problem; null if none does.
   ComputeLibrary* reference_of(const PrepareRequest& request) const;
 
  private:
   std::vector<Opened> opened_;
 };
 
-/// What the outputs must hold: what files say, else computed in FP64 from the buffers' present contents by
-/// the library (or, where it is null, the harness' own product) on widened inputs for operations of
-/// libraries, by the reference kernel otherwise. Returns one buffer per output: of FP64 numbers, or of
-/// integers of its own type.
+/// The expected outputs: the arrays of files, or else computed in FP64 from the buffers' present contents.
+/// For operations of libraries, `library` computes them from widened inputs (tiletune's own product if it is
+/// null); otherwise the reference kernel does. Returns one buffer per output: FP64 numbers, or integers of
+/// the output's type.
 std::map<std::string, DeviceBuffer> compute_reference(Gpu& gpu, DeviceKernels& kernels,
                                                       ComputeLibrary* library, const PrepareRequest& request,
                                                       const std::map<std::string, DeviceAddress>& addresses);
@@ -88,7 +87,7 @@ void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launc
 
 /// The product of a gemm problem as cuBLAS takes it, on the given buffers and in their types.
 BlasGemm blas_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& addresses);
-/// The same product of FP64 copies.
+/// The product of a gemm problem on FP64 copies of its buffers.
 BlasGemm f64_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& wide);
 
 }  // namespace tiletune

@@ -17,19 +17,18 @@
 
 namespace tiletune {
 
-/// The launches' kernels, in their order, with the shared memory that they ask for. Throws CudaError.
+/// Looks up the launches' kernels, in order, and sets their dynamic shared memory. Throws CudaError.
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
                                const std::vector<KernelLaunch>& launches);
 /// What each GPU of a group does for a request, in this order: without steps its kernels follow each other.
 std::vector<GpuStep> steps_of(const MeasureRequest& request);
 
 /// One configuration on the GPU: its loaded kernels, bound to the problem's buffers and to a workspace of its
-/// own. Where the problem is that of several GPUs, it is on each of them, bound to the slices there.
+/// own. For a problem over several GPUs, it is loaded on each GPU and bound to the slices there.
 class LoadedKernel {
  public:
-  /// Throws CudaError, and Unlaunchable when memory does not suffice for its own workspace, the driver
-  /// refuses a tensor map, or a step needs NCCL, which the group does not have. All arguments must outlive
-  /// it.
+  /// Throws CudaError. Throws Unlaunchable if memory does not suffice for its workspace, the driver refuses a
+  /// tensor map, or a step needs NCCL and the group has none. All arguments must outlive it.
   LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel&) = delete;
@@ -39,16 +38,17 @@ class LoadedKernel {
   KernelAttributes attributes() const { return members_.front()->kernels[narrowest()].attributes(); }
   int blocks_per_multiprocessor() const { return blocks_per_multiprocessor(narrowest()); }
 
-  /// All kernels, or all steps, in their order.
+  /// Queues all kernels, or all steps, in order.
   void launch(std::size_t copy = 0);
-  /// Each kernel alone, on the first copy; none on several GPUs, where they depend on each other.
+  /// Functions that launch each kernel alone, on the first copy. None on several GPUs, where steps depend on
+  /// each other.
   std::vector<std::function<void()>> parts();
   /// For the timer. Refers to this object.
   Subject subject();
   /// After the problem's buffers were moved.
   void rebind();
 
-  // What it has for itself beside the problem's buffers: see KernelWorkspace.
+  // The configuration's own workspace: see KernelWorkspace.
   void reset();
   void poison(int variant);
   std::optional<Finding> check_own();
@@ -66,14 +66,14 @@ class LoadedKernel {
     std::shared_ptr<const Module> module;
     std::vector<Kernel> kernels;  ///< by launch
     std::unique_ptr<KernelWorkspace> workspace;
-    std::map<std::string, DeviceAddress> addresses;    ///< of slices and workspaces, on several GPUs
+    std::map<std::string, DeviceAddress> addresses;    ///< slices and workspaces, on several GPUs
     DeviceBuffer lists;                                ///< of addresses on all GPUs
     std::map<std::string, DeviceAddress> peers;        ///< where the list of each array lies
     std::vector<std::vector<ArgumentPack>> arguments;  ///< by copy of the buffers and launch
   };
 
-  /// On no GPU yet. Where loading fails on one of several, the destructor frees the others' parts in their
-  /// contexts.
+  /// Loads on no GPU yet: the other constructor delegates to it. So, if loading fails on one of several GPUs,
+  /// the destructor frees the others' parts in their contexts.
   struct Unloaded {};
   LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request, Unloaded);
 
@@ -101,8 +101,8 @@ class LoadedKernel {
   Gpu& gpu_;
   ProblemBuffers& buffers_;
   const MeasureRequest& request_;
-  Slices* slices_;   ///< of several GPUs, else null
-  GpuGroup* group_;  ///< of several GPUs, else null
+  Slices* slices_;   ///< null on one GPU
+  GpuGroup* group_;  ///< null on one GPU
   std::vector<GpuStep> steps_;
   std::vector<std::unique_ptr<Member>> members_;  ///< by GPU
   std::optional<GroupLaunches> launches_;         ///< on several GPUs

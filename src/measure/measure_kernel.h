@@ -21,11 +21,11 @@ class Verifier {
  public:
   Verifier(Gpu& gpu, ProblemBuffers& buffers, Timer& timer) : gpu_(gpu), buffers_(buffers), timer_(timer) {}
 
-  /// What is verified, and the configuration whose own memory takes part, if any.
+  /// The launch to verify, and its configuration, if it is one: then its workspace is checked, too.
   struct Launch {
     std::function<void()> run;
     LoadedKernel* kernel = nullptr;
-    bool on_first_gpu = false;  ///< of a problem of several: it works on the whole, which lies there
+    bool on_first_gpu = false;  ///< of a problem over several GPUs: uses the whole buffers, which are there
   };
   /// One launch; `variant` chooses the poison. Waits for it.
   Verification check(const Launch& launch, double tolerance_factor, int variant);

@@ -38,7 +38,7 @@ struct GpuOpened {
 
 /// A long answer is under way.
 struct Alive {
-  /// Whose turn it is: of the finalists (0: of a baseline or the twin), or of the reference's candidates.
+  /// The finalist whose turn it is (0: a baseline or the second copy), or the reference's candidate.
   std::optional<std::uint64_t> ticket;
 
   static constexpr std::string_view kMessage = "alive";
@@ -61,7 +61,7 @@ struct OutputFile {
 struct MeasureRequest {
   std::uint64_t ticket = 0;
   std::string cubin;
-  std::vector<KernelLaunch> launches;  ///< of kernels of the cubin, in this order; at least one
+  std::vector<KernelLaunch> launches;  ///< of the cubin's kernels, in this order; at least one
   std::vector<GpuStep> steps;          ///< on several GPUs: these and the launches, in this order
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
@@ -91,10 +91,10 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
-  // What libraries compute of all problems of the sweep: a worker that is confined opens no library.
+  // What libraries compute for all problems of the sweep: once confined, a worker cannot open a library.
   std::vector<LibraryOperation> sweep_references;
   std::vector<LibraryOperation> sweep_baselines;
-  bool needs_nccl = false;  ///< steps of the sweep's kernels do
+  bool needs_nccl = false;  ///< whether a step of the sweep's configurations uses NCCL
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -159,8 +159,7 @@ struct GpuCondition {
   }
 };
 
-/// What else was measured or counted about a launch, by the names of store/trial_columns.h; none: it could
-/// not be had.
+/// Other measured figures of a launch, by their names in store/trial_columns.h; none: not available.
 using Figures = std::map<std::string, std::optional<double>>;
 
 /// How a library computes a baseline.
@@ -175,18 +174,18 @@ struct LibraryKernels {
   }
 };
 
-/// What was found of a configuration, of a baseline, or in the finals of one of these or of the twin.
+/// The result of a configuration or a baseline; in finals, also that of the second copy.
 struct Measured {
   std::uint64_t ticket = 0;  ///< of a configuration; 0 for a library's baseline, and in finals for all
-                             ///< baselines and the twin
-  std::string name;          ///< of a baseline, or "twin"; else empty
+                             ///< baselines and the second copy
+  std::string name;          ///< of a baseline, or "twin" (the second copy); else empty
   Outcome outcome = Outcome::ok;
   std::string reason;
-  std::string warning;           ///< of its row, or empty
-  std::optional<Timing> timing;  ///< also of what was screened out; in finals sample i is of round i, and
-                                 ///< those that were dropped have fewer
+  std::string warning;           ///< for its row, or empty
+  std::optional<Timing> timing;  ///< also if it was screened out; in finals, sample i is of round i, and
+                                 ///< dropped finalists have fewer samples
   std::optional<Accuracy> accuracy;
-  std::optional<LibraryKernels> library;       ///< of its baselines before the finals
+  std::optional<LibraryKernels> library;       ///< of a library's baseline, before the finals
   GpuCondition condition;                      ///< not in finals
   std::vector<double> launch_shares;           ///< of several launches: each one's part of the time, 0 to 1
   std::optional<KernelAttributes> attributes;  ///< the driver's, of the launch with the lowest occupancy
@@ -207,7 +206,7 @@ struct Measured {
 
 struct Prepared {
   std::vector<Measured>
-      baselines;  ///< of libraries, on the same data, with the same policy; each has a timing
+      baselines;  ///< those of libraries, on the same data, with the same policy; all are timed
   std::optional<Calibration> calibration;  ///< when asked for
   std::string note;                        ///< why there is no baseline, or not all of them
 
@@ -223,10 +222,10 @@ struct Prepared {
 };
 
 /// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the libraries'
-/// baselines of the problem and a twin of the first finalist: the same cubin, loaded a second time.
+/// baselines of the problem and a second copy of the first finalist: the same cubin, loaded a second time.
 struct FinalsRequest {
   std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
-  std::vector<std::pair<std::string, MeasureRequest>> baselines;  ///< that are kernels, by name
+  std::vector<std::pair<std::string, MeasureRequest>> baselines;  ///< kernels of the operation, by name
   double longest_us = 3e6;  ///< of all rounds, of which at least 12 are run
 
   static constexpr std::string_view kMessage = "finals";
@@ -236,7 +235,7 @@ struct FinalsRequest {
 };
 
 struct FinalsMeasured {
-  std::vector<Measured> times;  ///< of finalists, the twin and baselines
+  std::vector<Measured> times;  ///< of finalists, the second copy and baselines
   GpuCondition condition;
   double wall_ms = 0;
 

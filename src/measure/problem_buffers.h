@@ -17,7 +17,7 @@ namespace tiletune {
 
 class ComputeLibrary;
 
-/// What a launch and the comparison with the reference gave.
+/// The result of a launch and of the comparison with the reference.
 struct Verification {
   double launch_us = 0;              ///< a crude time of the launch
   std::optional<Accuracy> accuracy;  ///< where the outputs were compared
@@ -38,7 +38,7 @@ class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
   /// GPU's free memory does not suffice, and when a kernel that computes an input does other than that.
-  /// `library` computes the reference, if it is not null. `group`: of a problem of several GPUs, else null.
+  /// `library`, if not null, computes the reference. `group` is null on one GPU.
   ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library, PrepareRequest request,
                  GpuGroup* group);
 
@@ -70,10 +70,10 @@ class ProblemBuffers {
   /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
   /// before, so that there is nothing to go by.
   bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
-  /// Where queue_check() queues.
+  /// The queue that queue_check() uses.
   CheckQueue& checks() { return *checks_; }
-  /// Outputs against the reference; right where there is none. With `whole`, what the buffers hold
-  /// themselves, whatever slices hold.
+  /// Compares the outputs with the reference; correct if there is none. With `whole`, compares the whole
+  /// buffers as they are, without copying slices into them first.
   Verification verify(double tolerance_factor, bool whole = false);
   /// Writes what an output holds to a file.
   void store(const OutputFile& file);

@@ -32,7 +32,7 @@ struct Shot {
   std::vector<double> gpu_times_us = {};  ///< on several GPUs: of each one's part
 };
 
-/// Takes about so many samples in a row, at least one.
+/// Takes about `count` samples in a row, at least one.
 using TakeShots = std::function<std::vector<Shot>(int count)>;
 
 /// So much of a first launch may go into loading the kernel, or waiting for a busy host: what takes longer

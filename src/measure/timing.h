@@ -41,7 +41,7 @@ struct Batch {
 /// compared with the reference, as far as that takes little of the time. None of that is timed.
 class Timer {
  public:
-  /// Launches in a batch; fewer where memory does not suffice for so many outputs.
+  /// Launches in a batch; fewer if memory does not suffice for the outputs of all.
   static constexpr int kBatch = 100;
   /// Single launches of a kernel that is timed in batches.
   static constexpr int kIsolatedSamples = 7;

@@ -33,9 +33,9 @@ nlohmann::ordered_json json_of(const Cell& cell, CellType type);
 /// dump(indent) lays out the whole, written element by element. Text that is not UTF-8 is repaired.
 class JsonArrayStream {
  public:
-  /// `envelope` is the document, at a level of another's, with an empty array as its last member.
+  /// `envelope` is the document; its last member is an empty array. `level` is its nesting depth.
   JsonArrayStream(std::ostream& out, const nlohmann::ordered_json& envelope, int indent, int level = 0);
-  /// `envelope` becomes the next element of the array, which must wait until the nested one ends.
+  /// Begins `envelope` as the array's next element. Add no other element before the nested stream ends.
   JsonArrayStream nested(const nlohmann::ordered_json& envelope);
 
   void add(const nlohmann::ordered_json& element);

@@ -18,18 +18,18 @@ inline constexpr std::array<Named<Known>, 4> kSpellings<Known>{{{Known::unmeasur
                                                                 {Known::screened, "screened"},
                                                                 {Known::timed, "timed"}}};
 
-/// A comparison, which it refers to. Tables: per problem the best configuration of each side and the best
-/// compromise, with the parameters that differ; how fast each of the best is; how efficient each is on every
-/// side; what pairs of sides have in common; what is unmeasured; what is slower than asked for. JSON is one
-/// object {"tiletune": version, "by", "mixes_sources", "sides", "taken_as_equal", "unmeasured", "slower",
-/// "unchecked", "problems"} by schemas/comparison.schema.json; CSV has a record per problem, configuration
-/// and side. Rows are read from the databases that were compared. `fail_above`: percent beyond which a later
-/// side's fastest counts as slower; none: they are not looked for.
+/// The view of a comparison, to which it refers. Tables: per problem the best configuration of each side and
+/// the best compromise, with the parameters that differ; how fast each of the best is; how efficient each is
+/// on every side; what pairs of sides have in common; what is unmeasured; what is slower than asked for. JSON
+/// is one object {"tiletune": version, "by", "mixes_sources", "sides", "unmeasured", "slower", "unchecked",
+/// "problems"}, described by schemas/comparison.schema.json. CSV has a record per problem, configuration and
+/// side. Rows are read from the databases that were compared. A later side counts as slower if its fastest
+/// configuration takes more than `fail_above` percent longer; none: this is not checked.
 ViewDocument comparison_view(const Comparison& comparison, const Databases& databases,
                              std::optional<double> fail_above = {});
 
-/// What is to be known of how a problem's rows were joined and picked, and of which values count as equal:
-/// parts of the others, for a page.
+/// Notes on times of a problem that were left out, because their side has times of a preferred source. The
+/// tables have these notes, too.
 Lines notes_on(const Comparison& comparison, const ComparedProblem& problem);
 
 }  // namespace tiletune

@@ -21,7 +21,7 @@ namespace tiletune {
 /// All columns of a row; nulls for what is absent, JSON columns as JSON, no raw samples unless asked.
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples = false);
 
-/// These columns alone.
+/// Only the named columns.
 nlohmann::ordered_json columns_json(const Trial& trial, std::initializer_list<const char*> names);
 
 /// Adds the list of its sweeps to these: what `export` writes of a row that for_each_with_sweeps() gave.

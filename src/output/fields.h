@@ -28,7 +28,7 @@ struct ViewColumn {
   std::string (*text)(double number) = nullptr;  ///< of a real number for people; null: three digits
   int drop_order = 0;                            ///< as in TextTable
   bool is_flag = false;                          ///< JSON has true and false in place of 1 and 0
-  bool may_be_blank = false;                     ///< people get nothing in place of "-"
+  bool may_be_blank = false;                     ///< tables show an empty cell as blank, not "-"
 };
 
 /// A whole row with its place.
@@ -36,8 +36,8 @@ struct RankedTrial {
   Trial trial;
   int rank = 0;
   bool tied = false;
-  std::vector<RankedRow> others = {};  ///< of the best of a problem: those that it cannot be told from
-  LadderRung rung = {};                ///< of a ladder's row
+  std::vector<RankedRow> others = {};  ///< rows that the best of a problem cannot be distinguished from
+  LadderRung rung = {};                ///< set in ladders only
 };
 
 /// What --columns and --sort-by can name: a column of the database, or what a ranking adds to them.
@@ -56,14 +56,14 @@ const std::vector<Field>& known_fields();
 /// Throws UserError with the nearest name.
 const Field& field_by_name(const std::string& name);
 std::vector<Field> fields_by_name(const std::vector<std::string>& names);
-/// What makes rows comparable, and behind it the named ones: the columns of CSV.
+/// The columns of CSV: those that must be equal for rows to be comparable, then the named ones.
 std::vector<Field> comparable_fields(const std::vector<std::string>& names);
 
-// Columns of tables. Where all of their cells are empty they are to be left out.
+// Columns of tables. Tables leave them out if all of their cells are empty.
 
-/// The time by which rows of the source rank.
+/// The time by which rows of this source are ranked.
 Field time_field(Source source);
-/// "verified" or "unverified", if some row is unverified.
+/// "verified" or "unverified"; empty unless `any_unverified`.
 Field result_field(bool any_unverified);
 
 /// The whole row.
@@ -72,7 +72,7 @@ std::vector<Cell> cells_of(const RankedTrial& row, const std::vector<Field>& fie
 
 /// "BM=128 BN=64", or "(baseline)".
 std::string parameters_text(const Trial& trial);
-/// A line about so many rows whose results were compared with nothing; none of 0.
+/// A line that counts the rows whose results were compared with nothing; no line for 0.
 std::vector<std::string> unverified_lines(std::size_t rows);
 
 /// Which rate says how good rows are: that of device memory where it bounds them all, else that of
@@ -131,7 +131,7 @@ class VaryingParameters {
 
   /// "BM=128 BN=64" of a row that was among them.
   std::string of(const Trial& trial) const;
-  /// The column of these texts. It refers to this object.
+  /// The column that shows of(trial). It refers to this object.
   Field field() const;
   /// What was left out: "in every sgemm_warptile row shown: TN=8 WN_ITER=2", a line per template.
   std::vector<std::string> legend() const;

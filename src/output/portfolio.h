@@ -22,10 +22,10 @@ namespace tiletune {
 
 /// "0.53"; "-" for what is not a finite number.
 std::string percent_text(double percent);
-/// Regrets in percent, null where they are not finite; `unmeasured` names the member that counts those.
+/// Regrets in percent, null if not finite. `unmeasured` is the name of the member that counts the nulls.
 nlohmann::ordered_json to_json(const RegretSummary& summary, const char* unmeasured);
-/// Columns of problems with a chosen kernel: its number for people, from 1, its place for programs, and
-/// template and parameters in CSV stand between the others.
+/// Puts the columns of the chosen kernel between `first` and `last`: for people its number, from 1; for
+/// programs its place; in CSV also template and parameters.
 std::vector<ViewColumn> with_chosen_kernel(std::vector<ViewColumn> first,
                                            const std::vector<ViewColumn>& last);
 
@@ -93,14 +93,14 @@ struct AppliedProblem {
   std::string label;
   double best_us = 0;                      ///< of all configurations that were measured there
   std::size_t configurations = 0;          ///< how many these are
-  std::optional<std::size_t> kernel = {};  ///< that is chosen; none where no kernel's constraints hold
-  /// Regret of `kernel`; not a number where it was not measured.
+  std::optional<std::size_t> kernel = {};  ///< the chosen one; none if no kernel's constraints hold
+  /// Regret of `kernel`; NaN if it was not measured.
   double regret = std::numeric_limits<double>::quiet_NaN();
-  /// The portfolio's least regret; not a number where none ran.
+  /// The least regret of the portfolio's kernels; NaN if none ran.
   double least_regret = std::numeric_limits<double>::quiet_NaN();
-  std::string outcome = {};  ///< of `kernel`, where it did not run; empty where it has no row
+  std::string outcome = {};  ///< of `kernel` if it did not run; empty if it has no row
 
-  /// "measured", "not_measured" of a kernel without a row, the outcome of one that failed, or "no_kernel".
+  /// "measured"; "not_measured" if the kernel has no row; its outcome if it failed; or "no_kernel".
   std::string result() const;
 };
 

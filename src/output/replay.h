@@ -15,9 +15,8 @@ std::string replay_text(const Replay& replay);
 /// The document of --format json, with the whole curves: {"tiletune_replay": 1, ...}.
 nlohmann::ordered_json to_json(const Replay& replay);
 
-/// What the runs of a strategy had found after so many evaluations, us: quartiles over the runs, interpolated
-/// between them. None where that many had found nothing that ran. A run that ended before counts with what it
-/// found.
+/// Quartiles over the runs of a strategy, interpolated: the best time after `evaluation` evaluations, us.
+/// None where too many runs had found nothing that ran. A run that ended earlier counts with its best time.
 struct ReplayQuartiles {
   std::uint64_t evaluation = 0;
   std::optional<double> lower_us;

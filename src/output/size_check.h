@@ -7,10 +7,10 @@
 
 namespace tiletune {
 
-/// The C++ expression of the type Value that computes a number or a condition over dimensions
-/// (space/parser.h) with the functions of best_header.h.in, from an array `n` of their sizes in this
-/// order: ceil_div(n[0], 128LL). None for what has none: functions and operators that the header lacks, names
-/// that are not dimensions.
+/// Translates a number or a condition over dimensions (space/parser.h) to a C++ expression of the type Value,
+/// such as ceil_div(n[0], 128LL). It uses the functions of best_header.h.in and an array `n` of the sizes, in
+/// the order of `dimensions`. None if the expression uses functions or operators that the header lacks, or
+/// names that are not dimensions.
 std::optional<std::string> cpp_number(const std::string& expression,
                                       const std::vector<std::string>& dimensions);
 

@@ -93,7 +93,7 @@ std::string markdown_text(std::string_view text);
 
 /// How long lines may be where nothing tells.
 inline constexpr std::size_t kUsualWidth = 120;
-/// Columns of the terminal that a file is; 0: it is no terminal, or one that does not say.
+/// The width of the terminal that a file descriptor refers to; 0: not a terminal, or unknown.
 std::size_t terminal_columns(int file);
 /// A terminal's line width: what COLUMNS says (null or no number: nothing), else what the terminal says (0:
 /// nothing), else `otherwise`.

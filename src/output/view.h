@@ -53,19 +53,19 @@ Cell cell_or_null(const std::optional<Value>& value) {
 }
 /// The columns for people.
 TextTable table_of(const std::vector<ViewColumn>& columns, const ViewRows& rows);
-/// The fields of rows for people. Rows for which `stands_out` holds are emphasised.
+/// A table of rows for people. Rows for which `stands_out` returns true are emphasised.
 TextTable trial_table(const std::vector<Field>& fields, const TrialRows& rows,
                       bool (*stands_out)(const RankedTrial& row) = nullptr);
-/// The fields of rows for programs.
+/// The values of the fields for programs, row by row.
 ViewRows cells_of(std::vector<Field> fields, TrialRows rows);
 nlohmann::ordered_json json_of(const std::vector<ViewColumn>& columns, const ViewRow& row);
 
 using Lines = std::vector<std::string>;
-/// Text that is written as it is.
+/// Lines that are written unchanged.
 struct Verbatim {
   Lines lines;
 };
-/// What people get of a section under its title: tables, and lines of text that fit the width.
+/// A section for people, without its title: tables, and lines of text that fit the width.
 using ViewPage = std::vector<std::variant<TextTable, Verbatim, Lines>>;
 
 /// A part of a view with its own title. What is a function is called by the writers that need it.
@@ -81,7 +81,7 @@ struct ViewSection {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();  ///< JSON's members before the rows
   std::function<void(nlohmann::ordered_json& facts)> add_facts = {};
   ViewRows rows = {};
-  /// For lines of at most `width` columns. None: a table of the rows, and the lines.
+  /// Makes the page for lines of at most `width` columns. None: a table of `rows`, then `lines`.
   std::function<ViewPage(std::size_t width)> page = {};
   Lines lines = {};
   bool is_for_people = true;
@@ -96,14 +96,14 @@ struct ViewDocument {
   std::vector<ViewColumn> columns = {};   ///< of the rows
   std::vector<const char*> leading = {};  ///< facts of a section that lead its records in CSV
   bool hides_empty = false;               ///< tables of the rows leave out columns without a value
-  bool is_dense = false;                  ///< no empty lines stand between the blocks of a page
+  bool is_dense = false;                  ///< no empty lines between the blocks of a page
   std::size_t size = 0;                   ///< number of sections
   std::function<ViewSection(std::size_t)> section = {};
-  /// Adds JSON's members before the sections.
+  /// Adds the members that JSON has before the sections.
   std::function<void(nlohmann::ordered_json& document)> add_head = {};
   std::function<nlohmann::ordered_json()> json = {};  ///< in place of that JSON
-  Lines above = {};                                   ///< for people, before the sections
-  Lines closing = {};                                 ///< and after them
+  Lines above = {};                                   ///< for people: lines before the sections
+  Lines closing = {};                                 ///< for people: lines after the sections
   std::string footer = {};                            ///< for people, as it is
   std::string_view remedy = kShowAll;                 ///< for columns that a narrow terminal leaves out
 };

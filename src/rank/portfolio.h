@@ -61,10 +61,10 @@ struct KernelFacts {
 /// By kernel and problem: infinite where the kernel cannot run, not a number where it was not measured.
 using RegretMatrix = std::vector<std::vector<double>>;
 
-/// Chooses sets of 1, 2, ... up to `most` kernels for the problems that are of `training`: the kernel that
-/// lowers the mean regret most is added to the set before, then single kernels are exchanged for others as
-/// long as that lowers it. So the mean regret falls from set to set. Of equal kernels the first is taken.
-/// Ends earlier where no kernel lowers it any more.
+/// Chooses sets of 1, 2, ... up to `most` kernels for the problems that `training` marks. Each set adds to
+/// the previous one the kernel that lowers the mean regret most; then it replaces single kernels as long as
+/// that lowers it. So the mean regret falls from set to set. Among equal kernels, the first is taken. Ends
+/// earlier if no kernel lowers the mean regret.
 std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
                                                      const std::vector<bool>& training);
 

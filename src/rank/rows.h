@@ -67,14 +67,14 @@ class SweepOrder {
   /// Numbers are in order.
   SweepOrder() = default;
   explicit SweepOrder(const Database& database) : SweepOrder({&database}) {}
-  /// Over all databases, of whose sweeps those that began at one time are in the databases' order.
+  /// Orders the sweeps of all databases. Sweeps that began at the same time are in the databases' order.
   explicit SweepOrder(const std::vector<const Database*>& databases);
 
-  /// Grows with the time; 0 for 0, which is no sweep. `database`: its place.
+  /// A number that grows with the sweep's start; 0 for 0 (no sweep). `database` is its place in the list.
   std::int64_t operator()(std::int64_t sweep, std::size_t database = 0) const;
 
  private:
-  /// By database; empty: numbers are in order.
+  /// Sweep number to place, by database; empty: the numbers are in order.
   std::vector<std::unordered_map<std::int64_t, std::int64_t>> places_;
 };
 
@@ -109,7 +109,7 @@ void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of
 /// The time by which a row ranks, us: predicted_us of a predicted row (median_us where it has none),
 /// otherwise median_us. None when it did not run.
 std::optional<double> ranking_time_us(const Trial& trial);
-/// The same before any finals; 0 when it did not run.
+/// The time before any finals, us; 0 if it did not run.
 double first_time_us(const Trial& trial);
 
 /// A row's element types without the accumulator's where all buffers hold integers, which are summed as such.

@@ -20,10 +20,10 @@ namespace tiletune {
 /// What a GPU's model is called, whatever a driver or another tuner calls the GPU.
 using GpuAlias = std::function<std::string(const std::string&)>;
 
-/// For every recorded name, of which the sources of its rows are given, the names that drivers give to what
-/// it means: of a model the GPUs of that model, where there are any; otherwise the name itself. Two names
-/// that drivers give may both be of one model and are two GPUs all the same (SXM4 and PCIE); rows that bear
-/// the model's own name, as predictions do, stand beside those of each, unless both have rows of one source.
+/// Maps every recorded GPU name to driver names. The name of a model maps to the recorded GPUs of that model,
+/// if there are any; any other name maps to itself. `recorded` has the sources of each name's rows. Two
+/// driver names of one model (SXM4 and PCIE) stay two GPUs. Rows with the model's own name, such as
+/// predictions, are compared beside each of them, unless both have rows of one source.
 std::map<std::string, std::vector<std::string>> meant_gpus(
     const std::map<std::string, std::set<Source>>& recorded, const GpuAlias& alias);
 

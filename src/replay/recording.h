@@ -80,7 +80,7 @@ class Recording {
                                    const std::function<bool(const std::string& parameters)>& is_wanted) const;
   /// Lists the first few that there are: "tiny 1x1x1 (gemm, f32); ..."
   std::string places_text() const;
-  /// How many rows have a time; those alone that do not say how long compiling and measuring took.
+  /// How many rows have a time. `without_costs`: only those without the time of compiling and measuring.
   std::size_t timed(bool without_costs = false) const;
 
   Trial row(std::int64_t id) const { return read_(id); }

@@ -25,7 +25,7 @@ class RandomSource {
   /// At least 0, below 1.
   double unit() { return std::ldexp(static_cast<double>(engine_() >> 11U), -53); }
   bool chance(double probability) { return unit() < probability; }
-  /// Keeps `most` of the values, of which there are no fewer: the `first`, and others that are drawn.
+  /// Keeps `most` values: the first `first`, and others drawn at random. There must be at least `most`.
   template <typename T>
   void keep_some(std::vector<T>& values, std::size_t first, std::size_t most) {
     for (std::size_t i = first; i < most; ++i) std::swap(values[i], values[i + below(values.size() - i)]);
@@ -93,7 +93,7 @@ class ExploredSpace {
   std::uint32_t values_of(std::size_t parameter) const { return counts_[parameter]; }
   /// A valid configuration that differs in one parameter; none when there is none.
   std::optional<std::uint64_t> neighbour(std::uint64_t index);
-  /// A valid configuration near the one that differs in so many random parameters.
+  /// A valid configuration near the one that differs in `parameters` random parameters.
   std::uint64_t changed(std::uint64_t index, std::size_t parameters);
 
  private:

@@ -13,11 +13,11 @@ namespace tiletune::search {
 
 /// By which lessons are kept: the smallest first.
 inline double lesson_weight(double relative_time, double distance) { return relative_time * (1 + distance); }
-/// The places of so many of the lessons that have these weights: a half of them are the first, the others are
-/// drawn at random. All of them, in their order, where there are no more.
+/// The places of `most` of the lessons with these weights: one half are the first, the others are drawn at
+/// random. All lessons, in order, if there are no more than `most`.
 std::vector<std::size_t> kept_lessons(const std::vector<double>& weights, std::size_t most,
                                       RandomSource& random);
-/// Keeps those alone.
+/// Keeps only the lessons that kept_lessons() chooses.
 void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& random);
 
 /// A lesson's configuration in the space of its template here; none where it is not valid.
@@ -49,7 +49,7 @@ class Coordinates {
   /// The point of one of another problem, at a distance from 0 to 1 from this one.
   Eigen::RowVectorXf point(std::size_t space, const std::vector<std::uint32_t>& positions,
                            double distance) const;
-  /// Sets the first rows to the points of lessons, and the logarithms of their times.
+  /// Writes the points of lessons and the logarithms of their times to the first rows.
   void put(const std::vector<Lesson>& lessons, Eigen::MatrixXf& points, Eigen::VectorXd& values) const;
 
  private:
@@ -83,7 +83,7 @@ class GaussianProcess {
   void observe(const Eigen::MatrixXf& points, const Eigen::VectorXd& values, bool adjusts,
                RandomSource& random);
 
-  /// Predicts the values of candidates, a row each; at most so many calls of believe() may follow.
+  /// Predicts the values of candidates, a row each; at most `beliefs` calls of believe() may follow.
   void predict(const Eigen::MatrixXf& candidates, std::size_t beliefs);
   /// As if a candidate had been observed to be what is predicted: others near it become more certain.
   void believe(std::size_t candidate);

@@ -19,11 +19,11 @@
 
 namespace tiletune {
 
-/// A compiler option of a template, or the path of compiled kernels, as it is for one configuration: every
-/// "{NAME}" is the parameter's value. Throws UserError when that makes it longer than 8192 characters.
+/// A template's compiler option, or the path of compiled kernels, for one configuration: every "{NAME}" is
+/// replaced by the parameter's value. Throws UserError if the result is longer than 8192 characters.
 std::string filled(const std::string& option, const NamedValues& parameters, const Where& where);
 
-/// Fills a list of options, with `where` for its place.
+/// Calls filled() for each option of a list. `where` is the place of the list.
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where);
 
@@ -117,7 +117,7 @@ struct KernelLaunch : LaunchShape {
   std::size_t listed = 0;     ///< its position among the template's launches, some of which may be left out
   std::string symbol = {};    ///< the kernel's name in the cubin; empty until it is compiled
 
-  /// What a GPU worker needs to know of it.
+  /// The members that a GPU worker gets.
   static constexpr auto fields() {
     using L = KernelLaunch;
     return std::tuple_cat(LaunchShape::fields(),
@@ -304,8 +304,8 @@ class Instantiator {
   /// of the operation's kernels when they cannot be evaluated.
   Instantiator(const TemplateSpec& spec, const Problem& problem);
 
-  /// For a GPU of so many multiprocessors. Throws UserError for expressions that cannot be evaluated,
-  /// negative or zero launch dimensions and values that do not fit an argument's type.
+  /// For a GPU with this number of multiprocessors. Throws UserError for expressions that cannot be
+  /// evaluated, negative or zero launch dimensions and values that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
   /// The launches of the operation's kernels that compute inputs, in their order. They depend on dimensions

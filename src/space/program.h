@@ -39,7 +39,7 @@ inline constexpr int kMaxStack = 256;
 /// An expression as a flat postfix program: what is tested millions of times while a space is built.
 class Program {
  public:
-  /// Throws UserError, as parse() does.
+  /// Compiles the expression. Throws UserError like parse().
   Program(const ExprText& text, const SymbolTable& symbols);
 
   /// The operands of the `and` at the top of an expression, in order, or the whole expression: all of them
@@ -98,11 +98,11 @@ Scalar evaluate(const Program& program, const Bindings& bindings);
 /// A number with an integral value counts.
 std::int64_t evaluate_integer(const Program& program, const Bindings& bindings);
 double evaluate_number(const Program& program, const Bindings& bindings);
-/// An integer from `least` to `most`; `wanted` and `remedy` are for what is none.
+/// An integer from `least` to `most`. `wanted` and `remedy` are for the error message.
 std::int64_t evaluate_within(const Program& program, const Bindings& bindings, std::int64_t least,
                              std::int64_t most, const std::string& wanted, const std::string& remedy);
 inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
-/// Runs it with the values of all slots that it uses.
+/// Runs the program. `slots` holds the values of all slots that it reads.
 Value evaluate(const Program& program, std::span<const Value> slots);
 
 }  // namespace tiletune::space

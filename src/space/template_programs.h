@@ -62,7 +62,7 @@ class ArgumentPrograms {
 
  private:
   std::vector<ArgumentValue> arguments_;  ///< with the values still open
-  // By positions of arguments.
+  // With the positions of their arguments.
   std::vector<std::pair<std::size_t, Program>> scalars_;
   std::vector<std::pair<std::size_t, TensorMapPrograms>> maps_;
 };

@@ -42,7 +42,7 @@ struct TypeFacts {
   std::string_view name;
   std::size_t bytes;
   TypeRange range;
-  // Of floating-point types: bits behind the leading one, and the exponent of the smallest normal number.
+  // Floating-point types only: bits after the leading one, and the exponent of the smallest normal number.
   int fraction_bits = 0;
   int lowest_exponent = 0;
 };
@@ -76,19 +76,19 @@ constexpr TypeRange range_of(ElementType type) { return facts_of(type).range; }
 /// The others hold integers, which are compared exactly.
 constexpr bool is_floating(ElementType type) { return type <= ElementType::e5m2; }
 
-/// What an input holds before the first launch. Every element follows from its index and the seed alone, by
-/// measure/input_values.cuh.
+/// How the values of an input are chosen before the first launch. measure/input_values.cuh computes every
+/// element from its index and the seed alone.
 enum class Distribution {
-  uniform,      ///< numbers from a to below b
-  normal,       ///< of that mean and deviation
+  uniform,      ///< numbers, at least a and less than b
+  normal,       ///< numbers with a given mean and standard deviation
   constant,     ///< one number
   iota,         ///< first, first + step, ...
-  randint,      ///< integers from a to below b
-  permutation,  ///< the numbers from 0 to below the number of elements, in random order
-  offsets       ///< from 0 to total, ascending: where rows of random length begin, and the end
+  randint,      ///< integers, at least a and less than b
+  permutation,  ///< 0 to the number of elements - 1, in random order
+  offsets       ///< 0 to total, ascending: the starts of rows of random length, then their end
 };
 
-/// All that readers and checks know of a distribution.
+/// Everything that readers and checks need to know about a distribution.
 struct DistributionFacts {
   Distribution distribution;
   std::string_view name;
@@ -112,10 +112,10 @@ constexpr const DistributionFacts& facts_of(Distribution distribution) {
   return kDistributions[static_cast<std::size_t>(distribution)];
 }
 
-/// Both ends of what a distribution gives with these arguments, inclusive; `last` is the number of the last
-/// element.
+/// The least and the greatest value of a distribution with these arguments, inclusive. `last` is the index of
+/// the last element.
 constexpr TypeRange ends_of(Distribution distribution, double a, double b, double last) {
-  constexpr double kFarthestDeviations = 9;  // no normal number that is made here lies farther from its mean
+  constexpr double kFarthestDeviations = 9;  // the generator gives none farther from the mean
   switch (distribution) {
     case Distribution::constant:
       return {a, a};

@@ -40,7 +40,7 @@ struct WorkspaceArray {
   std::string meaning;
 };
 
-/// How rows of a tensor map's box are permuted in shared memory, in 16-byte pieces within so many bytes.
+/// How rows of a tensor map's box are permuted in shared memory: 16-byte pieces within this number of bytes.
 enum class Swizzle { none, bytes_32, bytes_64, bytes_128 };
 template <>
 inline constexpr std::array<Named<Swizzle>, 4> kSpellings<Swizzle>{{{Swizzle::none, "none"},
@@ -150,9 +150,9 @@ struct ConstantMemory {
 
 struct JsonNode;
 
-// The keys of an object are listed once, as a tuple beside the structs that hold the values. An entry is a
-// key with what reads its value into a member, need() or may(); a field(), which may be left out; or the bare
-// name of a key that is read by hand, because others decide how.
+// The keys of an object are listed once, as a tuple beside the structs that hold the values. An entry is
+// need() or may(), a key with its member and the function that reads its value; a field(), which may be left
+// out; or the bare name of a key whose reading depends on other keys, which is read by code of its own.
 
 /// What is read in the way of its type: read_as().
 struct ByType {};
@@ -189,7 +189,7 @@ constexpr auto key_names(const Lists&... lists) {
       std::tuple_cat(lists...));
 }
 
-// Readers that lists name; see spec/reader.h. They throw UserError.
+// Functions that the lists name as readers; see spec/reader.h. They throw UserError.
 
 /// Letters, digits and underscores, not starting with a digit, at most kLongestName of them.
 std::string read_identifier(const JsonNode& node);
@@ -204,7 +204,7 @@ struct Memory {
   const std::vector<WorkspaceArray>& workspace;
 };
 
-// What reads values of the keys below. All throw UserError.
+// Functions that read the values of the keys below. All throw UserError.
 
 /// A kernel's arguments. Refuses a name that is in neither list of `memory`, and a scalar without "value"
 /// whose name is not in `scope`.
@@ -225,8 +225,8 @@ ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scop
 template <typename Choice>
 ExprText read_name_of(const JsonNode& node);
 
-/// The keys of launches, each listed once: the member that it is read into, what reads it, and what belongs
-/// there where it may not be left out. schemas/ describes them to people.
+/// The keys of launches, each listed once with its member, its reader and, if it is required, the description
+/// of its value for errors. schemas/ describes them for users.
 namespace keys {
 
 inline constexpr auto kKernel =

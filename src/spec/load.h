@@ -24,7 +24,7 @@ struct LoadOptions {
   bool allow_outside_paths = false;
   /// Replaces the config's problems when not empty ("4096x4096x4096", "4096", "4096,layout=nt").
   std::vector<std::string> problems;
-  /// A file (spec/problem.h) that replaces the config's problems; it may repeat them. Not together with
+  /// A file (spec/problem.h) whose problems replace the config's; it may repeat a problem. Not together with
   /// `problems`.
   std::filesystem::path problem_file;
   /// Keeps only these templates when not empty; unknown names are errors.

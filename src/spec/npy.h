@@ -57,8 +57,8 @@ struct NpyHeader {
   std::uint64_t offset = 0;  ///< of the first number, in bytes
 };
 
-/// From the beginning of a file, 64 KiB or all of it. None where that is no such header, or its shape is too
-/// large.
+/// Parses the header at the beginning of a file. `beginning` is 64 KiB, or the whole file if it is shorter.
+/// None if it is not an .npy header, or its shape is too large.
 std::optional<NpyHeader> parse_npy_header(std::string_view beginning);
 
 /// The numbers of an .npy file: one array of row-major numbers in the byte order of this machine, of exactly

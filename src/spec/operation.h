@@ -14,17 +14,17 @@ namespace tiletune {
 /// Whether what a template is compared with is read, too.
 enum class Compared { yes, no };
 
-/// Reads a manifest's "operation", the name of one or an object, into `spec`, with its baselines and its
-/// reference that are kernel templates where `compared` says so. `folders` are those with templates and with
-/// operations/<name>/operation.json; the first one counts. Reads "types" and "options", what the template
-/// offers, takes the first of each, and declares what expressions may name in `scope`. Throws UserError.
+/// Reads a manifest's "operation", a name or an object, into `spec`. If `compared` is yes, also reads its
+/// baselines and reference that are kernel templates. `folders` are those with templates and with
+/// operations/<name>/operation.json; the first that has the operation is used. Reads "types" and "options",
+/// which the template offers, and takes the first of each. Declares in `scope` the names that expressions may
+/// use. Throws UserError.
 void read_operation(ObjectReader& manifest, const std::vector<std::filesystem::path>& folders,
                     const LoadOptions& options, Compared compared, TemplateSpec& spec, DeclaredNames& scope);
 
-/// Reads a baseline of an operation that lies in `folder`: a kernel of its own, whose expressions may use
-/// the names of `scope`, or one configuration of a template that is in one of `folders`. It has no reference
-/// of its own, and no library: it is compared with what the template that is measured is compared with.
-/// Throws UserError.
+/// Read a baseline of an operation: a kernel in `folder`, whose expressions may use the names of `scope`, or
+/// one configuration of a template in one of `folders`. The baseline has no reference and no library of its
+/// own: it is verified like the template that is measured. Throw UserError.
 TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
                                   const DeclaredNames& scope, const std::filesystem::path& folder,
                                   bool allow_outside);
@@ -55,8 +55,8 @@ void set_scalar(TemplateSpec& spec, const std::string& name, double value);
 /// buffers.
 std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation& operation);
 
-/// The "launches" of a manifest or of a kernel that is a baseline, with the steps between them, or the one
-/// launch whose parts stand in the object itself. Throws UserError.
+/// Reads the "launches" of a manifest or of a baseline kernel, with the steps between them, or the single
+/// launch whose keys are in the object itself. Throws UserError.
 void read_launches(ObjectReader& object, bool is_baseline, TemplateSpec& spec, const DeclaredNames& scope);
 
 /// "constants": {"d_filter": "filter"}, of buffers that are inputs alone. Throws UserError.

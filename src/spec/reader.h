@@ -43,8 +43,8 @@ class ObjectReader {
   std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
   JsonNode need(std::string_view key, const std::string& expected);
-  /// Reads every key of the list (see spec/launch_spec.h) that states how; `context` is what readers of
-  /// values take besides the value.
+  /// Reads every key of the list (see spec/launch_spec.h) that has a reader or is a field(). `context` are
+  /// further arguments of the readers.
   template <typename Struct, typename Keys, typename... Context>
   void read(const Keys& keys, Struct& object, const Context&... context) {
     std::apply([&](const auto&... each) { (read_key(each, object, context...), ...); }, keys);

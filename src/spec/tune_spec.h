@@ -126,7 +126,7 @@ inline constexpr std::array<Named<LibraryOperation>, 5> kSpellings<LibraryOperat
      {LibraryOperation::all_gather_gemm, "all_gather_gemm"},
      {LibraryOperation::gemm_reduce_scatter, "gemm_reduce_scatter"},
      {LibraryOperation::row_split_gemm, "row_split_gemm"}}};
-/// The names of the libraries' baselines, which no other baseline has.
+/// The names of the libraries' baselines. No other baseline may have one of these names.
 inline constexpr std::array kLibraryBaselines{"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu"};
 constexpr bool is_over_gpus(LibraryOperation library) {
   return library != LibraryOperation::gemm && library != LibraryOperation::batched_gemm;
@@ -167,8 +167,8 @@ struct Variant {
 struct Operation {
   std::string name;  ///< "gemm"
   std::string summary;
-  /// What it computes, as JSON, without what rows state of it: types, options and scalars. Two operations of
-  /// one name must have the same.
+  /// Its definition as JSON, without types, options and scalars, which rows record. Two operations with the
+  /// same name must have the same definition.
   std::string definition;
   std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
   std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
@@ -184,7 +184,7 @@ struct Operation {
   ElementType accumulator = ElementType::f32;  ///< the type variable of that name
   ExprText flops;                              ///< useful floating-point operations of one launch
   ExprText bytes;                              ///< compulsory DRAM traffic of one launch
-  ExprText accumulation;  ///< terms that are added up for one element of an output: sets the error bound
+  ExprText accumulation;  ///< how many terms are added up for one element of an output; sets the error bound
   std::optional<int> accumulation_bits;  ///< significant bits of the sums, where fewer than the accumulator's
   Ceiling bound = Ceiling::ffma;
   std::optional<Tolerance> tolerance;          ///< none: what follows from the types and the accumulation
@@ -193,7 +193,7 @@ struct Operation {
   std::optional<LibraryOperation> reference_library;
   std::vector<ExpectedArray> expected;  ///< of each output, where files hold the reference
   std::optional<PythonReference> python;
-  int consensus = 0;           ///< so many configurations that agree make the reference; 0: none do
+  int consensus = 0;           ///< how many configurations must agree to be the reference; 0: not used
   bool is_unverified = false;  ///< it has no reference, and says so: nothing is compared
   std::optional<LibraryOperation> baseline_library;  ///< whose kernels are among the baselines
 };
@@ -358,8 +358,8 @@ struct TuneSpec {
 /// they are not all booleans, all numbers or all strings, or when a string is longer than kLongestName.
 std::vector<Value> read_values(const JsonNode& node);
 
-/// The keys of every other object in configs, manifests and operations, as those of launches are listed.
-/// Policies list theirs as fields() beside their members.
+/// The keys of all other objects in configs, manifests and operations, listed like those of launches
+/// (spec/launch_spec.h). Policies list theirs in fields(), beside their members.
 namespace keys {
 
 // Operations, in a file of their own or in a manifest.

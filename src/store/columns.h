@@ -20,22 +20,22 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Blo
 
 enum class CellType { integer, real, text, json, blob };
 
-/// One column of a row. The list of columns is the only place where field names are listed: DDL, inserts,
-/// reads, JSON, CSV, --sort-by and --columns follow from it.
+/// One column of a row. store/trial_columns.h is the only list of their names: DDL, inserts, reads, JSON,
+/// CSV, --sort-by and --columns follow from it.
 struct Column {
   std::string name;
   CellType type;
   std::string meaning;  ///< one line, with the unit
   std::function<Cell(const Trial&)> read;
   std::function<void(Trial&, const Cell&)> write;
-  bool is_figure = false;  ///< a member of the column `figures` of the table
+  bool is_figure = false;  ///< stored as a member of the table's column `figures`
 };
 
 std::span<const Column> trial_columns();
-/// The columns of the table trial: instead of the figures one column `figures`, a JSON object that has a
+/// The columns of the table trial. Instead of the figures it has one column `figures`: a JSON object with a
 /// member for each figure of the row.
 std::span<const Column> stored_columns();
-/// The column of the table that holds a column of rows: itself, or `figures`.
+/// The column of the table in which a column of rows is stored: itself, or `figures`.
 const Column& stored_column(const Column& column);
 /// Columns of text that must be equal for the times of two rows to be comparable.
 std::span<const char* const> comparable_columns();
@@ -44,8 +44,8 @@ const Column* find_column(std::string_view name);
 /// Throws UserError with the nearest name.
 const Column& column_by_name(const std::string& name);
 
-/// Binds to the parameter of that number, from 1; `in_place` without a copy: then the cell must stay as it is
-/// until it is bound again or the statement ends.
+/// Binds a cell to the parameter with this number, from 1. With `in_place` it is not copied, and must not
+/// change until the parameter is bound again or the statement ends.
 void bind_cell(SQLite::Statement& statement, int index, const Cell& cell, bool in_place = false);
 Cell read_cell(const SQLite::Column& column);
 

@@ -67,7 +67,7 @@ class Database {
 
   /// Opens, and in read_write mode creates, the file and its folder. A database of an earlier schema is
   /// upgraded in one transaction; in read_only mode that is done to a copy, and so is rolling back what a
-  /// killed writer left. Throws UserError: not found, no SQLite file, not tiletune's tables
+  /// killed writer left. Throws UserError: not found, not an SQLite file, not tiletune's tables
   /// (store/integrity.h), written by a newer tiletune (schema number in the message), not writable, locked.
   Database(const std::filesystem::path& file, Mode mode,
            std::chrono::milliseconds busy_timeout = std::chrono::seconds(10));
@@ -142,8 +142,8 @@ class Database {
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 
-  /// The values of a column of text over all rows, each once: "problem", "gpu", or "template", which includes
-  /// every library.
+  /// The distinct values of a text column over all rows: "problem", "gpu", or "template", whose values
+  /// include all libraries.
   std::vector<std::string> distinct(const char* column) const;
   /// Every problem with its options and types; reads all rows.
   std::vector<StatedProblem> stated_problems() const;

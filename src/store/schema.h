@@ -39,20 +39,20 @@ std::span<const CalibrationColumn> calibration_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// What stands in the table trial of a database to which an upgrade to schema 14 or earlier added the column;
-/// text was empty in the rows that were there.
+/// The definition of a column in a table trial to which an upgrade to schema 14 or earlier added it. Text
+/// columns were empty in existing rows.
 std::string added_column_sql(const Column& column);
 /// Brings a database of an earlier schema, from kOldestSchemaVersion on, to this build's, inside the caller's
-/// transaction: until that commits, the file is what it was. Foreign keys must be off, because the table
-/// trial is made anew. Throws UserError, naming `file`, when it is damaged.
+/// transaction: until that commits, the file is unchanged. Foreign keys must be off, because the table trial
+/// is created again. Throws UserError, naming `file`, if the database is damaged.
 void upgrade(SQLite::Database& database, const std::filesystem::path& file);
-/// INSERT INTO trial ... ON CONFLICT(key): parameters are stored_columns() in their order. A result that is
-/// there is not given up for the mark that it is being measured again.
+/// INSERT INTO trial ... ON CONFLICT(key). The parameters are stored_columns(), in order. A mark that a
+/// configuration is being measured does not replace an existing result.
 std::string upsert_sql();
 
 /// "?, ?, ?"
 std::string marks(std::size_t count);
-/// The names of columns in their order, each quoted and led by `prefix`: "key", "kind".
+/// The quoted names of columns in order, each after `prefix`: "key", "kind".
 std::string names_of(const auto& columns, std::string_view prefix = "") {
   std::vector<std::string> names;
   for (const auto& column : columns) names.push_back(fmt::format("{}\"{}\"", prefix, column.name));

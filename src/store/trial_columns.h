@@ -1,10 +1,11 @@
-// The columns of a row, in the order of all outputs. TILETUNE_COLUMN(type, member, meaning) says of each its
-// type (store/columns.cpp), its member of Trial, whose name it has, and one line with the unit. Whoever
-// includes this defines the macro.
+// The columns of a row, in the order of all outputs. TILETUNE_COLUMN(type, member, meaning) gives each its
+// type (store/columns.cpp), the member of Trial with the same name, and one line of meaning, with the unit. A
+// file that includes this one must define the macro.
 //
-// A `figure` is a number that few rows have or that ranks nothing. The table trial holds all figures of a row
-// in one column, so that a new one changes no schema; everything else reads it as any other column. What the
-// GPU worker puts into the figures of its answer under a name of this list gets into the row.
+// A `figure` is a number that few rows have, or that does not affect ranks. The table trial stores all
+// figures of a row in one column, so that a new figure does not change the schema. All other code reads a
+// figure like any other column. The row gets each member of a worker's Measured::figures whose name is in
+// this list.
 
 TILETUNE_COLUMN(text, key, "hash over everything that determines the result; unique")
 

@@ -64,7 +64,7 @@ struct SweepContext {
                                                                           seconds_since(started));
   }
   bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
-  /// How a configuration is compiled for a queue's GPUs.
+  /// The request that compiles a configuration for a queue's GPUs.
   CompileRequest request(const TaskQueue& queue, const Task& task, const Instance& instance) const {
     return make_compile_request(spec.compile, *task.source, instance, queue.target().architecture);
   }
@@ -98,7 +98,7 @@ class Recorder {
   void refuse(TaskQueue& queue, Candidate candidate, const std::string& reason);
   /// Journals that a candidate is about to run.
   void dispatch(Candidate& candidate);
-  /// Rows of baselines, or those with their times in the finals.
+  /// Writes rows of baselines, or rows with their times from the finals.
   void record_rows(std::vector<Trial> rows);
   /// The finals have found a fault in the configuration of a row, which therefore ranks no more.
   void disqualify(const std::string& key, Outcome outcome, const std::string& reason);
@@ -159,9 +159,9 @@ class Intake {
   IncludedLists lists_;
 };
 
-/// Makes what each workload needs before it is measured: compiles reference kernels and those that compute
-/// inputs, runs functions of Python, chooses and compiles the configurations that are to agree, and compiles
-/// the baselines that are kernels.
+/// Prepares what each workload needs before it is measured. Compiles reference kernels and those that compute
+/// inputs, runs Python functions, chooses and compiles the configurations that must agree, and compiles
+/// baselines that are kernels.
 class References {
  public:
   explicit References(SweepContext& sweep) : sweep_(sweep) {}
@@ -170,8 +170,8 @@ class References {
   void compile_kernels();
   /// Takes what functions of Python have come to meanwhile.
   void attend();
-  /// Whether a workload's kit is complete; begins to make it where nothing has. When that fails, the workload
-  /// has a `failure`.
+  /// Whether a workload's kit is complete. Begins to prepare it at the first call. If that fails, the
+  /// workload's `failure` is set.
   bool ready(TaskQueue& queue, std::size_t workload);
 
  private:
@@ -193,11 +193,11 @@ class Finals {
  public:
   Finals(SweepContext& sweep, Recorder& recorder);
 
-  /// The workload whose finals an idle GPU is to run, once they are `ready`.
+  /// The workload whose finals are `ready` and should run on this idle GPU, if any.
   std::optional<std::size_t> due(TaskQueue& queue, const GpuSlot& slot);
-  /// Begins them, on a GPU that holds the workload.
+  /// Starts the finals on a GPU that holds the workload.
   void start(TaskQueue& queue, GpuSlot& slot);
-  /// What comes of it.
+  /// Takes the times of the finals.
   void finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured);
   void lose(TaskQueue& queue, GpuSlot& slot, const WorkerLost& loss);
   /// The GPU is dropped, or had to stop: what it found against finalists does not count.

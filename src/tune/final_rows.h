@@ -30,7 +30,7 @@ struct FinalsStatistics {
   std::vector<MedianInterval> baselines;
   /// How likely each finalist is within 1% of the best.
   std::vector<double> probability_near_best;
-  /// How far two copies of one kernel differ at most, with 95% confidence; without a twin none.
+  /// How far two copies of one kernel differ at most, with 95% confidence; none without a second copy.
   std::optional<double> noise_floor_percent;
 };
 
@@ -39,9 +39,9 @@ struct FinalsStatistics {
 /// to the Bootstrap, 13.3). The same samples give the same statistics.
 FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws = 2000, std::uint64_t seed = 1);
 
-/// The rows of everybody with a time in a workload's finals, with that in the place of the time before, and
-/// what the finals' statistics say of it: baselines, which are matched by name, finalists that still rank,
-/// the leader first, and the twin, which becomes a row of its own. None where no finalist has a time.
+/// The rows that were timed in a workload's finals, with their new times and the finals' statistics:
+/// baselines, matched by name; finalists that still rank, the leader first; and the second copy, which
+/// gets its own row. Empty if no finalist has a time.
 std::vector<Trial> final_rows(const Database& database, const WorkloadFinals& finals,
                               const FinalsMeasured& measured, const GpuSlot& slot, const Task& task);
 

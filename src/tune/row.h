@@ -26,9 +26,9 @@ bool is_of_variant(const Trial& row, const Operation& operation);
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const Measured& baseline);
 
-/// What the compiled kernels need, and whether the GPU takes them: of several launches, the figures of the
-/// one with the lowest occupancy. For other sizes also how often a launch fills this GPU with thread blocks,
-/// or with the tiles that they share.
+/// Adds the resources of the compiled kernels, and whether the GPU can run them. Of several launches, the row
+/// gets the figures of the one with the lowest occupancy. Also adds, to predict other sizes, how often each
+/// launch fills this GPU with thread blocks, or with the tiles that they share.
 void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
                    const Instance& instance, const GpuModel& gpu);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
@@ -38,7 +38,7 @@ std::optional<double> energy_mj(const std::optional<double>& power_w, const std:
 /// have.
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
-/// Takes the figures that store/trial_columns.h lists.
+/// Adds the figures that store/trial_columns.h lists.
 void add_figures(Trial& trial, const Figures& figures);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
@@ -47,7 +47,7 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
 void add_screening(Trial& trial, double leader_us);
 /// The note of a baseline that its row says is not to be compared with.
 std::string left_out_as_baseline(const Trial& row);
-/// Compares with the fastest of these rows of baselines, if there are any.
+/// Adds the comparison with the fastest of these baselines, if there are any.
 void add_baseline(Trial& trial, const std::vector<Trial>& baselines);
 /// What was seen of the GPU during the samples that the row has; warns of what may have disturbed them.
 void add_condition(Trial& trial, const GpuCondition& condition);
@@ -57,7 +57,7 @@ Trial make_twin_trial(const Trial& original);
 std::string twin_key(const std::string& original_key);
 /// The row `mine` of a configuration with the times of `measured`, whose measurement is the same.
 Trial make_sharing_trial(const Trial& mine, const Trial& measured);
-/// How finals are held, with which baselines: the measure_policy of their twin.
+/// How finals are held, and with which baselines: the measure_policy of their second copy.
 std::string finals_policy_text(const TuneSpec& spec);
 void add_warning(Trial& trial, const std::string& warning);
 

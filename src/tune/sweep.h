@@ -90,10 +90,10 @@ struct SweepSummary {
 SweepSummary run_sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database,
                        const SweepOptions& options, SweepObserver& observer);
 
-/// Chooses the strategy of a spec that names none, by how long trying all takes with so many compile workers
-/// and GPUs (0: times are predicted): all configurations where that keeps within the budget, or
-/// without one within a minute; else the best strategy, without a budget until it expects no gain of 1%.
-/// Returns a line about it for the person watching; empty where the spec named a strategy, or all are tried.
+/// Chooses the strategy if the spec names none, from the estimated time of trying all configurations with
+/// `workers` compile workers and `gpus` GPUs (0: times are predicted). Tries all if that fits the budget, or,
+/// without a budget, takes less than a minute. Otherwise uses the best strategy, without a budget until it
+/// expects no gain of 1%. Returns a line for the user; empty if the spec names a strategy, or all are tried.
 std::string choose_strategy(TuneSpec& spec, const std::vector<Task>& tasks, std::size_t workers,
                             std::size_t gpus);
 

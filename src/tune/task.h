@@ -108,8 +108,8 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
 /// How a kernel of a task's operation is compiled.
 CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const TaskKernel& kernel,
                               const std::string& architecture);
-/// Why so many configurations cannot agree on the reference of a task's workload, of which there are
-/// `configurations`; none: they may, or something else computes it.
+/// Why a workload with this number of configurations cannot get its reference from configurations that agree;
+/// none: it can, or something else computes the reference.
 std::optional<UserError> consensus_fault(const Task& task, std::uint64_t configurations);
 /// Why nothing of a template can be measured: it has nothing to be compared with and does not say so, as T1
 /// tuning problems that leave something out. None: it can.
@@ -130,7 +130,7 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
 /// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
 /// keeps its parameters alone; then the reason is returned.
 std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
-/// The same, and why the configuration cannot be launched; empty when it may.
+/// Like instantiate(), and returns why the configuration cannot be launched; empty if it can.
 std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
 
 /// Why the binary of a configuration cannot be used, with the file that a person has compiled.

@@ -25,10 +25,10 @@ struct Screened {
   std::int64_t sweep_id = 0;  ///< the one that measured it
 };
 
-/// A configuration that was measured, and may lead its problem or take part in its finals, where its ticket
-/// is its place, counted from 1.
+/// A measured configuration that may lead its problem or take part in its finals. Its ticket in finals is its
+/// place, counted from 1.
 struct Contender : Screened {
-  /// What finals have found against it.
+  /// A fault that finals found.
   struct Fault {
     Outcome outcome = Outcome::crashed;
     std::string reason;
@@ -44,8 +44,8 @@ struct Contender : Screened {
   bool ranks = true;          ///< false: earlier finals found a fault; it only keeps its place
   std::int64_t final_of = 0;  ///< the sweep whose finals timed it; 0: none has
   std::shared_ptr<const Binary> binary = nullptr;  ///< none for a reused row
-  Instance instance = {};                          ///< once it takes part in finals
-  bool suspect = false;                            ///< a GPU lost its worker with it there
+  Instance instance = {};                          ///< filled in once it takes part in finals
+  bool suspect = false;                            ///< a GPU lost its worker while it ran this in finals
   std::optional<Fault> fault = {};
 };
 
@@ -66,7 +66,7 @@ class Standings {
 
   /// Takes a row that was measured, in this sweep or before.
   void add(Task& task, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
-  /// Whom a task's configurations are screened against; null: nobody.
+  /// The leader against which a task's configurations are screened; null: none.
   const Contender* leader(const Task& task) const;
   Selection selection(std::size_t workload) const;
   /// A row of the task was found to be faulty: whoever is the fastest without it leads. Returns those that
@@ -110,7 +110,7 @@ struct WorkloadFinals {
 
   /// The first of those without a fault; null when there is none.
   const Contender* leader() const;
-  std::size_t sound() const;  ///< finalists without a fault
+  std::size_t sound() const;  ///< number of finalists without a fault
   /// Null when the ticket is of none.
   const Contender* finalist(std::uint64_t ticket) const {
     return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
@@ -137,9 +137,9 @@ struct GpuSlot {
 
   /// "NVIDIA H200 (GPU-...)"
   std::string label() const;
-  /// Whether it may measure a workload.
+  /// Whether this GPU can measure a workload.
   bool can_measure(std::size_t one) const { return !retired && !failed_workloads.contains(one); }
-  /// Whether it has a workload's buffers, or makes them.
+  /// Whether this GPU holds a workload's buffers, or prepares them.
   bool holds(std::size_t one) const { return workload == one && can_measure(one); }
   /// Called when a time contradicts the calibration. One of an earlier sweep may have been taken at a lower
   /// clock: it is dropped, and the next preparation, of whatever workload, measures the ceilings again.
@@ -147,34 +147,33 @@ struct GpuSlot {
   bool drop_old_calibration();
 };
 
-/// What is made for a workload before a GPU can measure it.
+/// What must be prepared for a workload before a GPU can measure it.
 struct WorkloadKit {
-  std::size_t compiling = 0;  ///< kernels of its operation
-  std::vector<Candidate>
-      candidates;                   ///< of which some must agree; or the configuration that is the reference
-  std::size_t waits_for = 0;        ///< candidates that are being compiled
-  std::optional<PythonRun> python;  ///< while it runs
-  bool is_made = false;             ///< the reference, by Python or from the candidates, or that failed
-  WorkloadKernels kernels;          ///< what a worker gets
-  bool has_baselines = false;       ///< that are kernels: they are begun
+  std::size_t compiling = 0;          ///< kernels of its operation
+  std::vector<Candidate> candidates;  ///< some must agree; or the single configuration that is the reference
+  std::size_t waits_for = 0;          ///< candidates that are being compiled
+  std::optional<PythonRun> python;    ///< while it runs
+  bool is_made = false;               ///< the reference by Python or from candidates is made, or has failed
+  WorkloadKernels kernels;            ///< what a worker gets
+  bool has_baselines = false;         ///< baselines that are kernels were begun
   std::size_t compiling_baselines = 0;
-  std::vector<Candidate> baselines;  ///< that can run
+  std::vector<Candidate> baselines;  ///< kernels that can run
 };
 
-/// How far a queue has come with one workload, beside its search.
+/// The state of one workload of a queue, except its search.
 struct WorkloadState {
   WorkloadKit kit;
-  std::string failure;         ///< why none can measure it, for want of a reference; empty: one may
+  std::string failure;         ///< why it has no reference, so that no GPU can measure it; empty: it may have
   bool is_measured = false;    ///< it has rows of this sweep
-  bool baseline_seen = false;  ///< with a row that is reused
+  bool baseline_seen = false;  ///< the baseline of a reused row was marked as seen
   WorkloadFinals finals;
 };
 
-/// What a set of GPUs works on: what is compiled, what is ready, and where it is measured.
+/// The work of a GPU set: candidates being compiled, candidates ready to measure, and its GPUs.
 class TaskQueue {
  public:
-  /// `make` makes what searches each of the workloads; it `learns` from results, and from what is `known`
-  /// before the sweep (null: nothing), which outlives the queue.
+  /// `make` creates the strategy of each workload. If it `learns`, it uses results and `known`, the results
+  /// from before the sweep (null: none), which must outlive the queue.
   TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns = false,
             const Knowledge* known = nullptr);
   TaskQueue(TaskQueue&&) = default;
@@ -197,7 +196,7 @@ class TaskQueue {
   /// end is measured while the next problem compiles; the time that this took for earlier problems is not
   /// shared out.
   void end_searches(double now_s);
-  /// Searches::propose_compiled() for GPUs that would wait for compilers otherwise.
+  /// Calls Searches::propose_compiled() if GPUs would otherwise wait for compilers.
   std::vector<Proposal> propose_compiled();
   /// Ends all searches because the sweep ends, for want of time or for another reason; what waits counts as
   /// not tried.
@@ -218,7 +217,7 @@ class TaskQueue {
   std::optional<std::string> why_unmeasurable(std::size_t workload) const;
 
   bool alive() const;
-  /// Whether its candidates are compiled, and whether they are measured; all its evaluators are of one kind.
+  /// Whether candidates are compiled, and whether they are measured. All its evaluators are of one kind.
   bool compiles() const { return slots.front().evaluator->needs_binaries(); }
   bool measures() const { return slots.front().evaluator->measures(); }
   bool idle() const;
