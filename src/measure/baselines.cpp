@@ -151,6 +151,7 @@ class Bench {
 
   /// Returns those that are right and were not given up, crudely timed.
   Candidates try_all(Candidates candidates) {
+    const std::string name = candidates.front().way.name;
     Candidates tried;
     std::vector<std::string> faults;
     std::optional<double> fastest_us;
@@ -175,7 +176,7 @@ class Bench {
         candidate.measured.library->algorithm += fmt::format(" ({} tried)", count);
     }
     if (!faults.empty()) {
-      note(fmt::format("{} of {}'s algorithms{}: {}", faults.size(), candidates.front().way.name,
+      note(fmt::format("{} of {}'s algorithms{}: {}", faults.size(), name,
                        faults.size() > 1 ? ", the first" : "", faults.front()));
     }
     return tried;

@@ -79,7 +79,7 @@ void run_gemm(DeviceKernels& kernels, const PrepareRequest& request, const Addre
     gemm.b_address += bytes(gemm.k * gemm.n);
     gemm.c_address += bytes(gemm.m * gemm.n);
   }
-  if (gemm.epilogue != BlasEpilogue::identity) kernels.finish_f64(gemm);
+  if (gemm.epilogue != BlasEpilogue::identity) kernels.finish_f64(f64_gemm(request, wide));
 }
 
 }  // namespace

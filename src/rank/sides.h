@@ -31,10 +31,12 @@ std::map<std::string, std::vector<std::string>> meant_gpus(
 enum class CompareBy { gpu, driver, date, sweep, source, database };
 
 template <>
-inline constexpr std::array kSpellings<CompareBy>{
-    Named{CompareBy::gpu, "gpu"},       Named{CompareBy::driver, "driver"},
-    Named{CompareBy::date, "date"},     Named{CompareBy::sweep, "sweep"},
-    Named{CompareBy::source, "source"}, Named{CompareBy::database, "database"}};
+inline constexpr std::array<Named<CompareBy>, 6> kSpellings<CompareBy>{{{CompareBy::gpu, "gpu"},
+                                                                        {CompareBy::driver, "driver"},
+                                                                        {CompareBy::date, "date"},
+                                                                        {CompareBy::sweep, "sweep"},
+                                                                        {CompareBy::source, "source"},
+                                                                        {CompareBy::database, "database"}}};
 
 /// One side of a comparison: all rows of one GPU, driver, day, sweep, source or database.
 struct Side {

@@ -81,7 +81,7 @@ void distrust(SQLite::Database& database) {
   ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  database.exec("PRAGMA trusted_schema = OFF");
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF");
 }
 
 SQLite::Database open_file(const std::string& name, int flags, int timeout_ms, const char* files) {

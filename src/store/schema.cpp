@@ -192,8 +192,10 @@ SELECT {columns} FROM (
 std::string views_sql() {
   std::vector<std::string> cells;
   for (const Column& column : trial_columns())
-    cells.push_back(column.is_figure ? fmt::format("json_extract(figures, '$.{0}') AS {0}", column.name)
-                                     : fmt::format("\"{}\"", column.name));
+    cells.push_back(column.is_figure
+                        ? fmt::format("json_extract(iif(json_valid(figures), figures, NULL), '$.{0}') AS {0}",
+                                      column.name)
+                        : fmt::format("\"{}\"", column.name));
   return fmt::format(fmt::runtime(kViews), fmt::arg("columns", names_of(trial_columns())),
                      fmt::arg("cells", join(cells, ", ")),
                      fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))),
@@ -279,10 +281,10 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
   const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
   try {
     // Otherwise references of other tables, and views that people made, would follow the name.
-    database.exec(
-        fmt::format("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking; PRAGMA legacy_alter_table = ON; "
-                    "ALTER TABLE trial RENAME TO {}; PRAGMA legacy_alter_table = OFF; {}",
-                    kOldTrial, trial_table_sql()));
+    database.exec(fmt::format(
+        "PRAGMA secure_delete = OFF; DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking; "
+        "PRAGMA legacy_alter_table = ON; ALTER TABLE trial RENAME TO {}; PRAGMA legacy_alter_table = OFF; {}",
+        kOldTrial, trial_table_sql()));
     std::set<std::string> present;
     SQLite::Statement names(database, fmt::format("SELECT name FROM pragma_table_info('{}')", kOldTrial));
     while (names.executeStep()) present.insert(names.getColumn(0).getString());

@@ -161,9 +161,9 @@ std::string ArrayHashes::hash_of(const Workload& workload) {
       const auto count = static_cast<std::uint64_t>(buffer.values());
       // What lies behind the numbers is not read.
       const std::uint64_t bytes = (*file)->offset + count * size_bytes((*file)->type);
-      const auto [entry, is_new] = by_file_.try_emplace({(*file)->path, (*file)->version, bytes});
-      if (is_new) entry->second = hash_of_file(open_array(**file), (*file)->path, bytes);
-      hasher.add(buffer.name).add(entry->second);
+      std::string& hash = by_file_[{(*file)->path, (*file)->version, bytes}];
+      if (hash.empty()) hash = hash_of_file(open_array(**file), (*file)->path, bytes);
+      hasher.add(buffer.name).add(hash);
     }
   }
   return has_files ? hasher.hex() : "";
