@@ -19,7 +19,7 @@ std::size_t length_with(std::string_view mark, std::string_view text, std::size_
   return at == std::string_view::npos ? text.size() : at + mark.size();
 }
 
-/// Of the comment or white space that a text begins with; 0: neither.
+/// Counts the characters of the comment or white space that a text begins with; 0: neither.
 std::size_t blank_length(std::string_view text) {
   if (text.starts_with("/*")) return length_with("*/", text, 2);
   if (text.starts_with("\\\n") || text.starts_with("\\\r\n")) return text.find('\n') + 1;
@@ -30,7 +30,8 @@ std::size_t blank_length(std::string_view text) {
   return std::min(end, text.size());
 }
 
-/// Of the string or character that a text begins with; 0: neither. One that is not closed ends with its line.
+/// Counts those of the string or character that a text begins with; 0: neither. One that is not closed ends
+/// with its line.
 std::size_t literal_length(std::string_view text) {
   if (text.starts_with("R\"")) {
     const std::size_t open = text.find_first_of("(\n");

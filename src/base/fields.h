@@ -89,17 +89,17 @@ constexpr std::string_view name_of_member() {
 template <auto Member>
 inline constexpr std::string_view kNameOf = name_of_member<Member>();
 
-/// Fields whose names are those of the members.
+/// Lists fields whose names are those of the members.
 template <auto... Members>
 constexpr auto fields_of() {
   return std::tuple{field(kNameOf<Members>, Members)...};
 }
-/// The same, where all members have the same bounds.
+/// Lists members that have the same bounds.
 template <auto... Members, typename Number>
 constexpr auto fields_of(const Bounds<Number>& bounds) {
   return std::tuple{field(kNameOf<Members>, Members, bounds)...};
 }
-/// The same, where all members are at least 0.
+/// Lists numbers that are at least 0.
 template <auto... Members>
 constexpr auto fields_from_zero() {
   return std::tuple{field(kNameOf<Members>, Members, {.min = 0})...};

@@ -97,8 +97,7 @@ void GroupLaunches::launch(const std::function<void()>& queue) {
 }
 
 std::vector<std::vector<double>> GroupLaunches::times_us(int count) {
-  const std::size_t wanted =
-      std::min<std::size_t>({static_cast<std::size_t>(count), launches_, kLongestSeries});
+  const auto wanted = std::min<std::size_t>({static_cast<std::size_t>(count), launches_, kLongestSeries});
   std::vector<std::vector<double>> times(wanted);
   group_.on_each([&](std::size_t number) {
     const Events& events = *events_[number];

@@ -70,9 +70,10 @@ void ClockProbe::collect() { gpu_.copy_to_host(readings_.data(), memory_.address
 std::optional<double> ClockProbe::mhz(int from, int to) const {
   constexpr double kMegahertzPerCycleInNanosecond = 1e3;
   std::vector<double> clocks;
-  for (int i = 0; i < multiprocessors_; ++i) {
-    const Reading& first = readings_[static_cast<std::size_t>(from * multiprocessors_ + i)];
-    const Reading& last = readings_[static_cast<std::size_t>(to * multiprocessors_ + i)];
+  const auto probes = static_cast<std::size_t>(multiprocessors_);
+  for (std::size_t i = 0; i < probes; ++i) {
+    const Reading& first = readings_[static_cast<std::size_t>(from) * probes + i];
+    const Reading& last = readings_[static_cast<std::size_t>(to) * probes + i];
     const bool both = first.nanoseconds != 0 && last.nanoseconds > first.nanoseconds;
     if (!both || last.cycles <= first.cycles) continue;
     const std::uint64_t elapsed_ns = last.nanoseconds - first.nanoseconds;

@@ -265,7 +265,7 @@ std::vector<AppliedPortfolio> apply_portfolios(const std::vector<ExportedPortfol
 
 namespace {
 
-/// Of the chosen kernels, or of the best of the kernels. Problems that were not judged count as unmeasured.
+/// Sums up the chosen kernels, or the best of the kernels. Problems that were not judged count as unmeasured.
 RegretSummary summary_of(const AppliedPortfolio& applied, double AppliedProblem::*regret) {
   std::vector<double> regrets;
   for (const AppliedProblem& problem : applied.problems) regrets.push_back(problem.*regret);

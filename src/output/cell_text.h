@@ -45,7 +45,7 @@ class JsonArrayStream {
  private:
   void begin_element();
   std::string spaces(int levels) const {
-    return std::string(std::size_t(levels) * std::size_t(indent_), ' ');
+    return std::string().append(std::size_t(levels) * std::size_t(indent_), ' ');
   }
   std::string indented(const nlohmann::ordered_json& json, int levels) const;
 

@@ -28,7 +28,7 @@ std::string as_written(const Json& json) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-/// Of text that would be a value of the kind wanted, had it no quotes; else empty.
+/// Says so where text would be a value of the kind wanted, had it no quotes; else it is empty.
 std::string unquote_remedy(const Json& json, bool (Json::*wanted)() const) {
   if (!json.is_string()) return {};
   const auto& text = json.get_ref<const std::string&>();
