@@ -478,8 +478,8 @@ class Drafter {
 
   /// `is_whole`: the tile says what a block covers; else each of its threads covers one.
   std::string blocks_along(std::size_t axis, const std::string& tile, bool is_whole) const {
-    if (const std::string blocks = name_for(Role::grid, 0); axis == 0 && !blocks.empty()) return blocks;
-    if (const std::string size = size_of_index(axis); !size.empty()) return size;
+    if (std::string blocks = name_for(Role::grid, 0); axis == 0 && !blocks.empty()) return blocks;
+    if (std::string size = size_of_index(axis); !size.empty()) return size;
     Names covered;
     if (axis < block_.size() && !is_whole) covered.push_back(block_[axis]);
     if (!tile.empty()) covered.push_back(tile);

@@ -359,8 +359,8 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
   for (const KernelSource::Root& root : source.roots) one.folders.push_back(root.folder);
   CompilePool pool(one);
   std::vector<std::string> types{""};
-  for (const TemplateParameter& one : kernel.template_parameters)
-    if (one.is_type() && one.default_text.empty())
+  for (const TemplateParameter& parameter : kernel.template_parameters)
+    if (parameter.is_type() && parameter.default_text.empty())
       types = {"float", "int", "unsigned char", "__half", "double"};
   const bool tests_macros = std::ranges::any_of(
       facts.macros, [](const MacroText& macro) { return !macro.value && macro.compared_to.empty(); });

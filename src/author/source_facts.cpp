@@ -384,7 +384,7 @@ bool has_one_of(std::string_view name, std::initializer_list<std::string_view> w
 }
 
 SourceFacts read_source_facts(std::string_view text, const std::string& file) {
-  constexpr int kMostKernels = 256;
+  constexpr int kMostInOneFile = 256;
   constexpr std::size_t kLongestText = std::size_t{256} << 10;
   if (text.size() > kLongestText)
     throw UserError(
@@ -396,8 +396,8 @@ SourceFacts read_source_facts(std::string_view text, const std::string& file) {
   int found = 0;
   for (std::size_t i = 0; i < source.code.size(); ++i) {
     if (!source.code[i].is("__global__")) continue;
-    if (++found > kMostKernels)
-      throw UserError(fmt::format("more than {} kernels in one file", kMostKernels), Where{file, ""},
+    if (++found > kMostInOneFile)
+      throw UserError(fmt::format("more than {} kernels in one file", kMostInOneFile), Where{file, ""},
                       "Copy the kernel that you want to tune into a file of its own.");
     auto kernel = read_kernel(TokenRange(source.code), i, file);
     if (kernel && names.insert(kernel->name).second) facts.kernels.push_back(std::move(*kernel));
