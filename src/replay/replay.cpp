@@ -68,12 +68,8 @@ class ReplayingEvaluator : public InstantEvaluator {
         replay_(replay),
         whole_rows_(whole_rows) {}
 
-  bool measures() const override { return false; }
   bool needs_binaries() const override { return false; }
   std::optional<double> simulated_s() const override { return replay_.simulated_s(); }
-  void run_finals(FinalsRequest /*request*/) override {
-    throw std::logic_error("a recording gives the same answer every time");
-  }
 
   void prepare_workload(const Task& task, const WorkloadKernels& /*kernels*/,
                         std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {

@@ -22,7 +22,7 @@ class RowBatch {
   RowBatch(const RowBatch&) = delete;
   RowBatch& operator=(const RowBatch&) = delete;
 
-  /// False when the database has a row of this key: it stays as it is. Any thread may do this, one at a time.
+  /// False when the database has a row of this key: it stays as it is.
   bool add(const Trial& trial);
 
   void commit();
