@@ -44,15 +44,15 @@ bool lock(const Descriptor& file) { return ::flock(file.number(), LOCK_EX | LOCK
 /// Nobody sees the mark before it is locked. It names this machine: some file systems are shared by machines
 /// that do not see each other's locks. Not open where that cannot be done.
 Descriptor make_mark(const fs::path& folder) {
-  const fs::path unfinished = folder / kUnfinishedMark;
-  Descriptor mark(::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  const fs::path new_mark = folder / kUnfinishedMark;
+  Descriptor mark(::open(new_mark.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!mark.is_open()) return mark;
   const std::string machine = host_name();
   const auto written = ::write(mark.number(), machine.data(), machine.size());
   if (lock(mark) && written == static_cast<ssize_t>(machine.size()) &&
-      ::rename(unfinished.c_str(), (folder / kMark).c_str()) == 0)
+      ::rename(new_mark.c_str(), (folder / kMark).c_str()) == 0)
     return mark;
-  ::unlink(unfinished.c_str());
+  ::unlink(new_mark.c_str());
   return Descriptor();
 }
 

@@ -79,9 +79,9 @@ std::optional<std::string> assemble(const std::string& ptx, const CompileRequest
     // nvJitLink spells the options of NVRTC in its own way.
     const std::size_t equals = option.find('=');
     const std::string_view name = std::string_view(option).substr(0, equals);
-    options.push_back(name == "--gpu-architecture"     ? "-arch="
-                      : name.ends_with("maxrregcount") ? "-maxrregcount="
-                                                       : "-Xptxas=");
+    options.emplace_back(name == "--gpu-architecture"     ? "-arch="
+                         : name.ends_with("maxrregcount") ? "-maxrregcount="
+                                                          : "-Xptxas=");
     options.back() += option.substr(equals + 1);
   }
   for (const std::string& option : options) words.push_back(option.c_str());

@@ -280,7 +280,7 @@ std::vector<std::string> options_with_headers(const CompileRequest& request) {
 std::string place_of_definition(std::string_view message) {
   const std::string_view start = " (declared at line ";
   const std::string_view between = " of ";
-  const std::string place(message.substr(0, message.find(": ")));
+  std::string place(message.substr(0, message.find(": ")));
   const std::size_t declared = message.find(start);
   const std::size_t file = message.find(between, declared);
   if (file == std::string_view::npos) return place;

@@ -11,7 +11,9 @@
 
 namespace tiletune {
 
+namespace {
 using Json = nlohmann::ordered_json;
+}  // namespace
 
 Json to_json(const Trial& trial, bool with_samples) {
   Json object = Json::object();

@@ -16,9 +16,9 @@
 
 namespace tiletune {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string finals_line(const GroupFacts& facts) {
   std::string line = "final: " + counted(static_cast<std::uint64_t>(facts.finalists), "configuration");

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 std::string harmless(const std::string& value) {
   std::vector<std::string> lines = split(value, '\n');
   for (std::string& line : lines) line = printable(line);
-  const std::string text = join(lines, "\n");
+  std::string text = join(lines, "\n");
   if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string_view::npos) return text;
   char* end = nullptr;
   std::strtod(text.c_str(), &end);

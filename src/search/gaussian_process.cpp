@@ -257,10 +257,10 @@ Eigen::VectorXf GaussianProcess::weights() const {
 }
 
 void GaussianProcess::adjust(const Eigen::MatrixXf& points, const Eigen::VectorXd& values) {
-  constexpr int kFirstRounds = 18, kRounds = 6;
+  constexpr int kFirstRounds = 18, kLaterRounds = 6;
   constexpr double kLeastStep = 0.05;
   steps_ = steps_.cwiseMax(kLeastStep);
-  const int rounds = is_adjusted_ ? kRounds : kFirstRounds;
+  const int rounds = is_adjusted_ ? kLaterRounds : kFirstRounds;
   is_adjusted_ = true;
   for (int round = 0; round < rounds; ++round) {
     Eigen::MatrixXd noisy = covariances(points, weights());

@@ -29,7 +29,7 @@ struct Space::Impl {
     const std::vector<Condition> conditions = parse_conditions(spec.constraints, scope);
     parameters = spec.parameters;
     if (spec.listed) {
-      raw_size = static_cast<double>(spec.listed->size() / parameters.size());
+      raw_size = static_cast<double>(spec.listed->size()) / static_cast<double>(parameters.size());
       components.push_back(listed_component(scope, *spec.listed, conditions, reports.size(), stop));
       for (std::size_t i = 0; i < reports.size(); ++i)
         reports[i].removed_first = components.front().removed[i];

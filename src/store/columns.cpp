@@ -92,10 +92,9 @@ Column sweep(const char* name, std::int64_t Trial::*member, const char* meaning)
       [](const Cell& cell) { return integer_of(cell).value_or(0); });
 }
 
-constexpr auto outcome = enumeration<Outcome>;
-constexpr auto source = enumeration<Source>;
-
 std::vector<Column> make_columns() {
+  constexpr auto outcome = enumeration<Outcome>;
+  constexpr auto source = enumeration<Source>;
   std::vector<Column> columns{
 #define TILETUNE_COLUMN(type, member, meaning) type(#member, &Trial::member, meaning),
 #include "store/trial_columns.h"

@@ -41,7 +41,7 @@ FinalsRequest request_of(const WorkloadFinals& finals, const std::vector<Candida
     const std::string& name = kernel.trial.template_name;
     if (!finals.without_kernel_baselines &&
         std::ranges::find(slot.baselines, name, &Trial::template_name) != slot.baselines.end())
-      request.baselines.push_back({name, measure_request(*kernel.task, kernel.instance, *kernel.binary)});
+      request.baselines.emplace_back(name, measure_request(*kernel.task, kernel.instance, *kernel.binary));
   }
   std::size_t bytes = 0;
   for (const auto& [name, kernel] : request.baselines) bytes += kernel.cubin.size();
