@@ -16,8 +16,8 @@ double seconds_to_build(const TemplateSpec& spec) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// The targets are 10 ms and 2 s (bench/); slower machines and sanitizers get five times as much.
-TEST(SpaceSpeedTest, BuildsTheClblastSpaceQuickly) { EXPECT_LT(seconds_to_build(clblast_gemm()), 0.05); }
+// The targets are 10 ms and 2 s (bench/); slower machines and sanitizers get ten and five times as much.
+TEST(SpaceSpeedTest, BuildsTheClblastSpaceQuickly) { EXPECT_LT(seconds_to_build(clblast_gemm()), 0.1); }
 TEST(SpaceSpeedTest, BuildsAMillionOfTenToTheTenQuickly) { EXPECT_LT(seconds_to_build(chain_of_ten()), 10); }
 
 TEST(SpaceSpeedTest, TakesTheLongestListOfValues) {
