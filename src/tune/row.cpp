@@ -174,6 +174,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
   trial.pipe = library_pipe(task.spec->operation);
   trial.timed_in = kSampling;
   add_timing(trial, *baseline.timing, task.instantiator.workload(), target);
+  add_figures(trial, baseline.figures);
   add_throttling(trial);
   if (!baseline.warning.empty()) add_warning(trial, baseline.warning);
   return trial;

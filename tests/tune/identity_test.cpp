@@ -194,7 +194,10 @@ TEST_F(IdentityTest, ALibrarysBaselineIsAnotherOnOtherInputs) {
     baseline.name = "cublas";
     baseline.library.emplace();
     baseline.timing.emplace();
-    return make_baseline_trial(spec, task, target_, baseline).key;
+    baseline.figures["isolated_us"] = 3;
+    const Trial row = make_baseline_trial(spec, task, target_, baseline);
+    EXPECT_EQ(row.isolated_us, 3);
+    return row.key;
   };
   const auto with_values = [](const std::string& values) {
     return replaced(kManifest, R"("role": "in")", R"("role": "in", "values": ")" + values + "\"");
