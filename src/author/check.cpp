@@ -44,7 +44,7 @@ void plan_pairs(const TuneSpec& spec, std::deque<TuneSpec>& pairs, const Stop& s
   }
 }
 
-/// The indices of evenly spread configurations, up to so many.
+/// The indices of evenly spread configurations, at most `most`.
 std::vector<std::uint64_t> spread(const Task& task, std::uint64_t most) {
   std::vector<std::uint64_t> indices;
   const std::uint64_t count = std::min(task.space.size(), most);

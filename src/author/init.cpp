@@ -34,7 +34,7 @@ fs::path template_folder(const InitRequest& request, const std::string& kernel) 
 }
 
 /// Loads the draft before anything is written where a person wants it: a manifest has reserved words, and
-/// holds so many buffers and sizes at most. `source` is in the template's folder, with that text.
+/// limits of buffers and sizes. `source` is in the template's folder, with that text.
 void check_draft(const Draft& draft, const std::string& name, const std::string& config,
                  const std::string& source, const std::string& text, const Where& kernel) {
   const ScratchFolder scratch;

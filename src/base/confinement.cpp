@@ -166,7 +166,7 @@ constexpr std::uint32_t low_half(int argument) {
 
 sock_filter load(std::uint32_t place) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place); }
 sock_filter answer(std::uint32_t what) { return BPF_STMT(BPF_RET | BPF_K, what); }
-/// Skips so many where the test of what was loaded holds, and so many where it does not.
+/// Skips `if_true` instructions where the test of what was loaded holds, and `if_false` where it does not.
 sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t if_true, std::size_t if_false) {
   return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value,
                   static_cast<std::uint8_t>(if_true), static_cast<std::uint8_t>(if_false));
@@ -214,7 +214,7 @@ class SystemCallFilter {
  private:
   static sock_filter load_call() { return load(at(offsetof(seccomp_data, nr))); }
   void add(std::initializer_list<sock_filter> part) { filter_.insert(filter_.end(), part); }
-  /// Skips so many where it is another call.
+  /// Skips `count` instructions where it is another call.
   static sock_filter is_call(long call, std::size_t count) {
     return jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, count);
   }

@@ -123,7 +123,7 @@ int run(ImportOptions& options) {
     constexpr int kMistake = 2;  // which does not keep the other files out
     try {
       const ImportSummary summary = import_file(database, file, options.facts, take);
-      if (summary.rows == 0) throw UserError("holds no rows", Where{file.string(), ""}, "");
+      if (summary.rows == 0) throw UserError("the file has no rows", Where{file.string(), ""}, "");
       files.push_back(as_json(summary));
       text += as_text(summary);
     } catch (const UserError& error) {

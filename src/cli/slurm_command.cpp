@@ -368,9 +368,8 @@ void add_slurm_command(CLI::App& app, Action& action) {
       ->excludes("--gpus-per-node");
   add_option(command, "--cpus-per-task", options.cpus, "Cores of a task, which compile",
              {.check = CLI::Range(1, 4096)});
-  command.add_option(
-      "--time", options.time,
-      "Time limit of a task, as sbatch takes it (2:00:00). What is not done by then is queued again");
+  command.add_option("--time", options.time,
+                     "Time limit of a task, as sbatch takes it (2:00:00). The rest is queued again after it");
   add_option(command, "--sbatch", options.sbatch,
              "Option of sbatch for all jobs, such as --sbatch=--partition=gpu (repeatable)",
              {.one_each = true});

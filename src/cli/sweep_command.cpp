@@ -226,7 +226,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   add_shard_option(command, options.shard);
   add_option(command, "--recorded", options.recorded,
              "Try only the N fastest of each problem that the database holds for this GPU, whichever sweeps "
-             "measured them: their finals are held once more",
+             "measured them, and repeat their finals",
              {.type = "N", .check = CLI::Range(1, 100000)})
       ->excludes("--shard")
       ->excludes(replay);

@@ -135,9 +135,9 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
     fail("it is stored by columns", "Save numpy.ascontiguousarray() of it.");
   if (header->elements != elements) {
     const std::string shape = header->shape.empty()
-                                  ? "a single number"
+                                  ? "a single element"
                                   : fmt::format("the shape {}", fmt::join(header->shape, " x "));
-    fail(fmt::format("it is of {}, and {} elements are needed", shape, elements),
+    fail(fmt::format("it has {}, and the buffer needs {} elements", shape, elements),
          "Save as many as the buffer has for this problem.");
   }
   const FileVersion version = version_of(status);

@@ -39,7 +39,7 @@ Problem problem_of(const Trial& row) {
   for (const auto& [name, numbers] : by_name) names.push_back(name);
   const std::string kernels = join(names, ", ");
   const std::vector<std::string> recorded = database.distinct("template");
-  std::string why = "it holds no rows";
+  std::string why = "it has no rows";
   if (!recorded.empty() && of_templates == 0)
     why =
         fmt::format("it holds no configuration of {} that ran, but rows of {}", kernels, first_of(recorded));
