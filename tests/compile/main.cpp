@@ -60,6 +60,7 @@ int run_bad_worker() {
     if (asks_for(source, "BE_WRONG_BINARY")) reply.binary->key.clear();
     if (asks_for(source, "BE_FORGETFUL")) reply.binary.reset();
     channel.send(to_json(reply));
+    if (asks_for(source, "BE_LAST")) return 0;
   }
   return 0;
 }

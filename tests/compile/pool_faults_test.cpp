@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
 
 #include <cstdlib>
 
@@ -52,6 +54,22 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"BE_WRONG_BINARY", Outcome::compile_crashed, {"protocol", "not asked"}},
         Fault{"BE_WRONG_KEY", Outcome::compile_crashed, {"protocol", "not asked"}}),
     [](const auto& tested) { return tested.param.word; });
+
+TEST(CompilePool, AnAnswerThatArrivedCountsIfItsTimeIsUpAndItsWorkerHasEnded) {
+  const TemporaryFolder cache;
+  CompilePoolOptions options = pool_options(cache.path(), 1, {"bad-worker"});
+  options.timeout_s = 0.001;
+  TicketPool pool(options);
+  pool.submit(1, scale_request(1, "// BE_LAST"));
+  pool.take_finished();  // starts the worker
+  pollfd until_ready{pool.fds().at(0), POLLIN, 0};
+  ::poll(&until_ready, 1, -1);
+  pool.take_finished();  // sends it the request
+  siginfo_t ended;
+  ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+  const auto results = drain(pool);
+  EXPECT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
+}
 
 TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable) {
   const TemporaryFolder cache;
