@@ -212,7 +212,7 @@ class DocumentReader {
     if (why.ends_with('.')) why.pop_back();
     if (!key_.empty()) why += " ('" + key_ + "')";
     throw UserError("not valid JSON: " + why, Where{file_, source_.place()},
-                    "Import Kernel Tuner caches, T4 results or KTT's JSON output.");
+                    "Import recordings of Kernel Tuner, KTT, NVBench or CUTLASS's profiler, or T4 results.");
   }
 
   std::string file_;
@@ -242,8 +242,7 @@ class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
 
 const JsonValue* find(const JsonValue& object, std::string_view name) {
   if (!object.IsObject()) return nullptr;
-  const auto member = object.FindMember(
-      JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
+  const auto member = object.FindMember(as_value(name));
   return member == object.MemberEnd() ? nullptr : &member->value;
 }
 
@@ -259,6 +258,16 @@ std::optional<double> number_of(const JsonValue& object, std::string_view name) 
   return member != nullptr && member->IsNumber() ? std::optional(member->GetDouble()) : std::nullopt;
 }
 
+JsonValue::ConstArray elements_of(const JsonValue& object, std::string_view name) {
+  static const JsonValue none(rapidjson::kArrayType);
+  const JsonValue* member = find(object, name);
+  return member != nullptr && member->IsArray() ? member->GetArray() : none.GetArray();
+}
+
+JsonValue as_value(std::string_view text) {
+  return JsonValue(rapidjson::StringRef(text.data(), static_cast<rapidjson::SizeType>(text.size())));
+}
+
 std::string to_json_text(const JsonValue& value) {
   rapidjson::StringBuffer buffer;
   TextWriter writer(buffer);
@@ -267,8 +276,10 @@ std::string to_json_text(const JsonValue& value) {
 }
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
-  if (std::filesystem::is_regular_file(file) && ByteStream(file).next().starts_with(kSqliteMagic))
-    throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+  if (std::filesystem::is_regular_file(file)) {
+    if (ByteStream(file).next().starts_with(kSqliteMagic))
+      throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+  }
   return DocumentReader(file, events).run();
 }
 

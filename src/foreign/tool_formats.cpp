@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "foreign/format.h"
 
 namespace tiletune {
@@ -39,8 +40,8 @@ class KernelTunerFormat : public ForeignFormat {
     unit_ = facts.time_unit.empty() ? kMillisecond : time_unit("", facts, {file, ""});
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
-    read_parameters(row, where, trial);
+  void read(const JsonValue& row, const std::string& key, const Where& where, Trial& trial) override {
+    read_parameters(row, key, where, trial);
     trial.recorded_at = utc_time(text_of(row, "timestamp"));
     trial.compile_ms = figure_of(row, "compile_time");
     trial.measure_ms = figure_of(row, "benchmark_time");
@@ -67,8 +68,13 @@ class KernelTunerFormat : public ForeignFormat {
  private:
   static constexpr const char* kNeither = "is neither a time nor a known failure";
 
-  void read_parameters(const JsonValue& row, const Where& where, Trial& trial) const {
+  /// The key lists all values, too, unless one of them has a comma.
+  void read_parameters(const JsonValue& row, const std::string& key, const Where& where, Trial& trial) const {
     std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    const std::vector<std::string> written = split(key, ',');
+    std::vector<JsonValue> in_key;
+    if (written.size() == parameters_.size())
+      for (const std::string& each : written) in_key.push_back(value_of(trim(each)));
     for (const std::string& name : parameters_) {
       const JsonValue* value = nullptr;
       for (const auto& member : row.GetObject()) {
@@ -76,12 +82,30 @@ class KernelTunerFormat : public ForeignFormat {
         if (value != nullptr) throw named_twice(name, where);
         value = &member.value;
       }
-      if (value == nullptr)
+      if (value == nullptr && in_key.empty())
         throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
                         "Correct or remove the row.");
+      const std::size_t i = parameters.size();
+      if (value == nullptr) {
+        value = &in_key[i];
+      } else if (!in_key.empty() && differ(*value, in_key[i], trim(written[i]))) {
+        throw UserError(fmt::format("the key says {} of the parameter '{}', the row {}", trim(written[i]),
+                                    name, to_json_text(*value)),
+                        where, "Correct or remove the row.");
+      }
       parameters.emplace_back(name, value);
     }
     set_parameters(parameters, where, trial);
+  }
+
+  /// Whether a value cannot be what the key says, which is written as Python's str() does.
+  static bool differ(const JsonValue& value, const JsonValue& in_key, std::string_view written) {
+    const auto is_number = [](const JsonValue& each) { return each.IsNumber() || each.IsBool(); };
+    const auto number = [](const JsonValue& each) {
+      return each.IsBool() ? each.GetBool() : each.GetDouble();
+    };
+    if (value.IsString()) return text(value) != written;
+    return is_number(value) && !(is_number(in_key) && number(value) == number(in_key));
   }
 
   std::vector<std::string> parameters_;
@@ -114,30 +138,29 @@ class KttFormat : public ForeignFormat {
     shared_.recorded_at = utc_time(said("Timestamp"));
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
-    const std::string_view kernel = text_of(row, "KernelName");
-    trial.template_name = kernel.empty() ? facts_.kernel : kernel;
-    if (trial.template_name.empty())
-      throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
-    check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
-    trial.operation = trial.template_name;
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
+    set_kernel(text_of(row, "KernelName"), facts_, where, trial);
     read_configuration(row, where.at("Configuration"), trial);
     set_outcome(kKttWords, text_of(row, "Status"), "is not a known status", where, "Status", trial);
-    const JsonValue* results = find(row, "ComputationResults");
-    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
+    read_registers(row, trial);
     if (trial.outcome != Outcome::ok) return;
     auto time = number_of(row, "TotalDuration");
     if (time) *time *= unit_;
     set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
   }
 
+  static bool is_profiled(const JsonValue& row) {
+    const auto results = elements_of(row, "ComputationResults");
+    return std::any_of(results.begin(), results.end(),
+                       [](const JsonValue& result) { return find(result, "ProfilingData") != nullptr; });
+  }
+
  private:
   static void read_configuration(const JsonValue& row, const Where& where, Trial& trial) {
-    const JsonValue* configuration = find(row, "Configuration");
-    if (configuration == nullptr || !configuration->IsArray())
+    if (const JsonValue* list = find(row, "Configuration"); list == nullptr || !list->IsArray())
       throw UserError("the row has no configuration", where, "Is this an output of KTT?");
     std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
-    for (const JsonValue& pair : configuration->GetArray()) {
+    for (const JsonValue& pair : elements_of(row, "Configuration")) {
       parameters.emplace_back(text_of(pair, "Name"), find(pair, "Value"));
       if (parameters.back().second == nullptr || parameters.back().first.empty())
         throw UserError("a parameter lacks its name or its value", where, "Correct or remove the row.");
@@ -146,9 +169,9 @@ class KttFormat : public ForeignFormat {
   }
 
   /// Reads the registers of the only kernel function: several functions are different kernels.
-  static void read_registers(const JsonValue& results, Trial& trial) {
+  static void read_registers(const JsonValue& row, Trial& trial) {
     int functions = 0;
-    for (const JsonValue& result : results.GetArray()) {
+    for (const JsonValue& result : elements_of(row, "ComputationResults")) {
       const JsonValue* data = find(result, "CompilationData");
       const JsonValue* count = data == nullptr ? nullptr : find(*data, "RegistersCount");
       if (count != nullptr && count->IsInt64() && is_figure(count->GetDouble()) && ++functions == 1)
@@ -162,8 +185,9 @@ class KttFormat : public ForeignFormat {
 };
 
 // T4 results: {"metadata": {"timeunit"}, "results": [{"timestamp", "configuration", "times": {"runtimes"},
-// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own
-// say more in members "tiletune": GPU, problem and kernel of the file, and the outcome of each row.
+// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own say more: in
+// members "tiletune" GPU, problem and kernel of the file, and the outcome of each row; in measurements the
+// "statistic" that their value is.
 
 constexpr std::array kT4Words{
     ForeignOutcome{"correct", Outcome::ok, ""},
@@ -175,9 +199,7 @@ constexpr std::array kT4Words{
 
 /// The measurement called "time".
 const JsonValue* time_of(const JsonValue& row) {
-  const JsonValue* measurements = find(row, "measurements");
-  if (measurements == nullptr || !measurements->IsArray()) return nullptr;
-  for (const JsonValue& measurement : measurements->GetArray())
+  for (const JsonValue& measurement : elements_of(row, "measurements"))
     if (text_of(measurement, "name") == "time") return &measurement;
   return nullptr;
 }
@@ -195,11 +217,12 @@ class T4Format : public ForeignFormat {
     const JsonValue* metadata = find(header, "metadata");
     if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
     const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
+    if (own != nullptr) statistic_ = "median";  // version 0.2 of tiletune does not name it
     const auto said = [&](const char* name) { return own == nullptr ? "" : text_of(*own, name); };
     shared_ = shared_row("T4", file, said("gpu"), said("problem"), said("template"), facts);
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
     const JsonValue* configuration = find(row, "configuration");
     if (configuration == nullptr || !configuration->IsObject())
       throw UserError("the row has no configuration", where.at("configuration"),
@@ -227,28 +250,34 @@ class T4Format : public ForeignFormat {
     const JsonValue* times = find(row, "times");
     auto compilation = times == nullptr ? std::nullopt : figure_of(*times, "compilation_time");
     if (times != nullptr && !compilation) compilation = figure_of(*times, "compilation");
-    if (compilation) {
-      const double microseconds = unit("", where);
-      trial.compile_ms =
-          microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
-    }
-    if (trial.outcome != Outcome::ok && trial.outcome != Outcome::screened_out) return;
-    std::optional<double> mean_us;
+    // A measurement has a unit of its own, or that of the file, of which --time-unit speaks. Where nobody
+    // says the file's, the measurement's is that of the samples, too.
+    const bool ran = trial.outcome == Outcome::ok || trial.outcome == Outcome::screened_out;
+    const std::string_view own_unit = time == nullptr ? "" : text_of(*time, "unit");
+    const bool is_said = !timeunit_.empty() || !facts_.time_unit.empty();
+    if (!ran && !is_said && own_unit.empty()) return;
+    const double unit = is_said || own_unit.empty()
+                            ? time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"})
+                            : time_unit(own_unit, {}, where);
+    if (compilation)
+      trial.compile_ms = unit == kMillisecond ? *compilation : *compilation * unit / kMillisecond;
+    if (!ran) return;
+    std::optional<double> value_us;
     if (value != nullptr && value->IsNumber())
-      mean_us = value->GetDouble() * unit(text_of(*time, "unit"), where);
+      value_us = value->GetDouble() * (own_unit.empty() ? unit : time_unit(own_unit, {}, where));
     const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
-    set_times(mean_us, samples, unit("", where), where, trial);
+    set_times(value_us, samples, unit, where, trial);
+    const std::string_view statistic = value_us ? text_of(*time, "statistic") : "";
+    if (!value_us || (statistic.empty() ? statistic_ : statistic) != "median") return;
+    trial.mean_us.reset();
+    if (trial.sample_count) set_times({}, samples, unit, where, trial);
+    trial.median_us = value_us;
   }
 
  private:
-  /// A measurement has a unit of its own, or that of the file, of which --time-unit speaks.
-  double unit(std::string_view own, const Where& where) const {
-    if (!own.empty()) return time_unit(own, {}, where);
-    return time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"});
-  }
-
   ImportFacts facts_;
   std::string timeunit_;
+  std::string_view statistic_ = "mean";  ///< that a value is whose row does not name it
 };
 
 template <typename Format>
@@ -270,7 +299,7 @@ const FormatKind* kind_of(std::string_view rows) {
   static constexpr std::array kKinds{
       FormatKind{"Kernel Tuner cache", "cache", "tune_params_keys", make<KernelTunerFormat>},
       FormatKind{"T4 results", "results", "metadata", make<T4Format>},
-      FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>},
+      FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;
