@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/text.h"
 #include "foreign/format.h"
@@ -280,6 +281,82 @@ class T4Format : public ForeignFormat {
   std::string_view statistic_ = "mean";  ///< that a value is whose row does not name it
 };
 
+/// What stands for the kernel, or the problem, of a whole file whose rows name their own.
+constexpr const char* kOfEachRow = "of each row";
+
+// NVBench's JSON: {"devices": [{"id", "name"}], "benchmarks": [{"name", "states": [{"device", "axis_values":
+// [{"name", "type", "value"}], "summaries": [{"tag", "data": [{"name": "value", "value"}]}], "is_skipped",
+// "skip_reason"}]}]}; numbers are written as strings, times in seconds.
+
+class NvbenchFormat : public ForeignFormat {
+ public:
+  NvbenchFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    for (const JsonValue& device : elements_of(header, "devices"))
+      if (const auto id = number_of(device, "id"); id && !text_of(device, "name").empty())
+        gpus_[*id] = text_of(device, "name");
+    ImportFacts of_file = facts;
+    of_file.kernel = kOfEachRow;
+    shared_ = shared_row("NVBench", file, gpus_.empty() ? "" : gpus_.begin()->second, "", "", of_file);
+  }
+
+  void read(const JsonValue& row, const std::string& name, const Where& where, Trial& trial) override {
+    set_kernel(name, facts_, where, trial);
+    const auto gpu = gpus_.find(number_of(row, "device").value_or(-1));
+    if (gpu != gpus_.end() && (facts_.replayed || facts_.gpu.empty())) trial.gpu = gpu->second;
+    read_axes(row, where.at("axis_values"), trial);
+    if (const JsonValue* skipped = find(row, "is_skipped"); skipped != nullptr && skipped->IsTrue()) {
+      trial.outcome = Outcome::launch_failed;
+      trial.reason = fmt::format("the benchmark skipped it ({})", text_of(row, "skip_reason"));
+      return;
+    }
+    trial.outcome = Outcome::ok;
+    const auto mean_us = time_us(row, "nv/cold/time/gpu/mean");
+    set_times(mean_us ? mean_us : time_us(row, "nv/batch/time/gpu/mean"), nullptr, 1, where, trial);
+    trial.min_us = time_us(row, "nv/cold/time/gpu/min");
+    if (const auto median_us = time_us(row, "nv/cold/time/gpu/median")) trial.median_us = median_us;
+  }
+
+ private:
+  /// Axes are parameters, but for those that --problem names: "M,N".
+  void read_axes(const JsonValue& row, const Where& where, Trial& trial) const {
+    std::vector<JsonValue> values;
+    values.reserve(elements_of(row, "axis_values").Size());
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const JsonValue& axis : elements_of(row, "axis_values")) {
+      values.push_back(text_of(axis, "type") == "string" ? as_value(text_of(axis, "value"))
+                                                         : value_of(text_of(axis, "value")));
+      parameters.emplace_back(text_of(axis, "name"), &values.back());
+    }
+    std::vector<std::string> sizes = split(facts_.problem, ',');
+    for (std::string& size : sizes) {
+      const auto axis = std::ranges::find(parameters, trim(size), &decltype(parameters)::value_type::first);
+      if (axis == parameters.end() && &size == &sizes.front()) break;  // it is the problem itself
+      if (axis == parameters.end())
+        throw UserError(fmt::format("there is no axis '{}', which --problem names", trim(size)), where,
+                        "Name axes of every benchmark, or a problem.");
+      size = axis->second->IsString() ? text(*axis->second) : to_json_text(*axis->second);
+      parameters.erase(axis);
+      trial.problem = join(sizes, "x");
+    }
+    set_parameters(parameters, where, trial);
+  }
+
+  static std::optional<double> time_us(const JsonValue& row, std::string_view tag) {
+    constexpr double kSecond = 1e6;
+    for (const JsonValue& summary : elements_of(row, "summaries")) {
+      if (text_of(summary, "tag") != tag) continue;
+      for (const JsonValue& datum : elements_of(summary, "data"))
+        if (const auto seconds = parsed_number<double>(text_of(datum, "value"));
+            seconds > 0.0 && is_figure(*seconds))
+          return *seconds * kSecond;
+    }
+    return std::nullopt;
+  }
+
+  ImportFacts facts_;
+  std::map<double, std::string> gpus_;  ///< by their ids
+};
+
 template <typename Format>
 std::unique_ptr<ForeignFormat> make(const JsonValue& header, const ImportFacts& facts,
                                     const std::string& file) {
@@ -300,6 +377,7 @@ const FormatKind* kind_of(std::string_view rows) {
       FormatKind{"Kernel Tuner cache", "cache", "tune_params_keys", make<KernelTunerFormat>},
       FormatKind{"T4 results", "results", "metadata", make<T4Format>},
       FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
+      FormatKind{"NVBench output", "benchmarks", "devices", make<NvbenchFormat>, "states"},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;

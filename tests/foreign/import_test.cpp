@@ -11,6 +11,8 @@
 namespace tiletune {
 namespace import_test {
 
+const std::filesystem::path kRecordings =
+    std::filesystem::path(TILETUNE_SOURCE_DIR) / "tests/data/recordings";
 
 class Import : public Importing {};
 
@@ -414,6 +416,32 @@ TEST_F(Import, TheUnitOfAMeasurementStandsForAFileThatSaysNone) {
   EXPECT_EQ(rows()[0].compile_ms, 3);
   EXPECT_EQ(rows()[1].median_us, 250);
   EXPECT_FALSE(rows()[2].compile_ms) << "nobody says its unit";
+}
+
+TEST_F(Import, NvbenchNamesItsGpusAndItsAxes) {
+  const ImportFacts facts{"", "M, N", "", ""};
+  const ImportSummary summary = import(kRecordings / "nvbench.json", facts);
+  EXPECT_EQ(summary.format, "NVBench output");
+  ASSERT_EQ(rows().size(), 4U);
+  EXPECT_EQ(rows()[0].gpu, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(rows()[0].template_name, "copy_rows");
+  EXPECT_EQ(rows()[0].problem, "1024x2048");
+  EXPECT_EQ(rows()[0].parameters, R"({"Block":128,"T":"F32"})");
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 40);
+  EXPECT_DOUBLE_EQ(*rows()[0].mean_us, 44);
+  EXPECT_DOUBLE_EQ(*rows()[0].min_us, 39);
+  EXPECT_DOUBLE_EQ(*rows()[1].median_us, 37.5) << "older versions report a mean alone";
+  EXPECT_EQ(rows()[1].mean_us, rows()[1].median_us);
+  EXPECT_EQ(rows()[2].outcome, Outcome::launch_failed);
+  EXPECT_TRUE(carries(rows()[2].reason, {"too many threads"}));
+  EXPECT_EQ(rows()[3].gpu, "NVIDIA L4");
+  EXPECT_TRUE(carries(error_of([&] {
+                        import(kRecordings / "nvbench.json", {"", "M,K", "", ""});
+                      }),
+                      {"/benchmarks/0/states/0", "'K'", "--problem"}));
+  import(kRecordings / "nvbench.json", {"", "large", "", ""});
+  EXPECT_EQ(rows()[4].parameters, R"({"M":1024,"N":2048,"Block":128,"T":"F32"})");
+  EXPECT_EQ(rows()[4].problem, "large");
 }
 
 TEST_F(Import, AnExportOfTiletunesIsRefusedWithTheRemedy) {
