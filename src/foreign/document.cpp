@@ -13,6 +13,7 @@
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "store/own_files.h"
 
 namespace tiletune {
@@ -229,6 +230,30 @@ class DocumentReader {
   PieceReader source_;  ///< the last, because it asks for sizes as soon as it is made
 };
 
+/// Reads a table of CUTLASS's profiler, which a line of names begins.
+DocumentEnd read_table(const std::filesystem::path& file, const DocumentEvents& events) {
+  ByteStream stream(file);
+  std::string text;
+  for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) {
+    text += piece;
+    if (text.size() > kLargestElement)
+      throw UserError("the table is too large to be one", Where{file.string(), ""},
+                      "Is this the file you meant?");
+  }
+  const std::vector<std::string> lines = split(text, '\n');
+  const std::vector<std::string> names = split(trim(lines.front()), ',');
+  events.rows_begin(kTableRows);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(trim(lines[i]), ',');
+    if (cells.size() < 2) continue;
+    rapidjson::Document row(rapidjson::kObjectType);
+    for (std::size_t j = 0; j < std::min(names.size(), cells.size()); ++j)
+      row.AddMember(as_value(names[j]), as_value(cells[j]), row.GetAllocator());
+    events.row(fmt::format("line {}", i + 1), row);
+  }
+  return DocumentEnd::whole;
+}
+
 class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using Writer::Writer;
@@ -277,8 +302,12 @@ std::string to_json_text(const JsonValue& value) {
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
   if (std::filesystem::is_regular_file(file)) {
-    if (ByteStream(file).next().starts_with(kSqliteMagic))
+    ByteStream stream(file);
+    const std::string_view begin = stream.next();
+    if (begin.starts_with(kSqliteMagic))
       throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+    if (begin.substr(0, begin.find('\n')).find("OperationKind,Operation,") != begin.npos)
+      return read_table(file, events);
   }
   return DocumentReader(file, events).run();
 }

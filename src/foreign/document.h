@@ -58,6 +58,9 @@ enum class DocumentEnd {
   within_a_row  ///< in the middle of one, which is not handed on
 };
 
+/// The member in which the rows of a table lie.
+inline constexpr const char* kTableRows = "table";
+
 /// Reads a JSON document in UTF-8, gzipped or not, without ever holding more than one row or member of it; or
 /// a table of CUTLASS's profiler (CSV without quotes), whose rows are objects of strings with a key "line 2".
 /// NaN and Infinity, which Python writes, are numbers. Throws UserError, with line and column, for what is

@@ -357,6 +357,67 @@ class NvbenchFormat : public ForeignFormat {
   std::map<double, std::string> gpus_;  ///< by their ids
 };
 
+// The CSV of CUTLASS's profiler: Problem, Provider, OperationKind, Operation, Disposition, Status, the
+// operation's arguments (its kind, its sizes, its operands, how it is split), from op_class on the kernel's
+// tiles, Bytes, Flops, Runtime (of one launch, a mean, in milliseconds), GB/s, GFLOPs.
+
+constexpr std::array kCutlassWords{
+    ForeignOutcome{"passed", Outcome::ok, ""},
+    ForeignOutcome{"not_verified", Outcome::ok, ""},
+    ForeignOutcome{"failed", Outcome::launch_failed, "cannot be launched, or fails as it runs"},
+    ForeignOutcome{"not_run", Outcome::launch_failed, "was not run"},
+    ForeignOutcome{"incorrect", Outcome::wrong_result, "its results are wrong"},
+    ForeignOutcome{"not_supported", Outcome::refused, "refused before it was compiled or launched"},
+    ForeignOutcome{"invalid_problem", Outcome::refused, "refused before it was compiled or launched"}};
+
+class CutlassFormat : public ForeignFormat {
+ public:
+  CutlassFormat(const JsonValue& /*header*/, const ImportFacts& facts, const std::string& file) {
+    ImportFacts gpu;
+    gpu.gpu = facts.gpu;
+    shared_ = shared_row("CUTLASS", file, "", kOfEachRow, kOfEachRow, gpu);
+  }
+
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
+    enum { before, sizes, operands, tiles, figures } at = before;
+    trial.problem.clear();
+    // Rows of other operands compute something else: they are not compared.
+    trial.template_name = text_of(row, "OperationKind");
+    std::vector<JsonValue> values;
+    values.reserve(row.MemberCount());
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const auto& member : row.GetObject()) {
+      const std::string_view column = text(member.name), value = text(member.value);
+      if (at == sizes && !parsed_number<std::int64_t>(value)) at = operands;
+      if (column == "op_class") at = tiles;
+      if (column == "Bytes") at = figures;
+      constexpr std::array<std::string_view, 7> kTuned{"Provider",       "Operation",    "split_k_mode",
+                                                       "split_k_slices", "raster_order", "swizzle_size",
+                                                       "use_pdl"};
+      if (at == sizes) {
+        trial.problem.append(trial.problem.empty() ? "" : "x").append(value);
+      } else if (at == tiles ? column != "accum" : std::ranges::find(kTuned, column) != kTuned.end()) {
+        values.push_back(value_of(value));
+        parameters.emplace_back(column, &values.back());
+      } else if (at == operands || at == tiles) {
+        trial.template_name += fmt::format(" {}={}", column, value);
+      }
+      if (column.ends_with("_kind")) at = sizes;
+    }
+    if (at != figures || trial.problem.empty())
+      throw UserError("the row has no sizes or no figures", where, "Is this CSV of CUTLASS's profiler?");
+    trial.operation = trial.template_name;
+    set_parameters(parameters, where, trial);
+    set_outcome(kCutlassWords, text_of(row, "Disposition"), "is not a known disposition", where,
+                "Disposition", trial);
+    if (trial.outcome != Outcome::ok) return;
+    const double runtime_ms = parsed_number<double>(text_of(row, "Runtime")).value_or(0);
+    set_times(runtime_ms * kMillisecond, nullptr, 1, where, trial);
+    const auto gflops = parsed_number<double>(text_of(row, "GFLOPs"));
+    if (gflops && is_figure(*gflops)) trial.tflops = *gflops / 1e3;
+  }
+};
+
 template <typename Format>
 std::unique_ptr<ForeignFormat> make(const JsonValue& header, const ImportFacts& facts,
                                     const std::string& file) {
@@ -378,6 +439,7 @@ const FormatKind* kind_of(std::string_view rows) {
       FormatKind{"T4 results", "results", "metadata", make<T4Format>},
       FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
       FormatKind{"NVBench output", "benchmarks", "devices", make<NvbenchFormat>, "states"},
+      FormatKind{"CUTLASS profiler table", kTableRows, nullptr, make<CutlassFormat>},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;

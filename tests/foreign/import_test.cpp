@@ -444,6 +444,31 @@ TEST_F(Import, NvbenchNamesItsGpusAndItsAxes) {
   EXPECT_EQ(rows()[4].problem, "large");
 }
 
+TEST_F(Import, TablesOfTheCutlassProfilerSayTheirSizesAndKernels) {
+  const ImportSummary summary = import(kRecordings / "cutlass.gemm.csv", {"NVIDIA A100", "", "", ""});
+  EXPECT_EQ(summary.format, "CUTLASS profiler table");
+  EXPECT_EQ(summary.rows, 5U);
+  ASSERT_EQ(rows().size(), 5U);
+  EXPECT_EQ(rows()[0].problem, "1024x512x256");
+  EXPECT_EQ(rows()[0].template_name,
+            "gemm A=f16:row B=f16:column C=f32:row alpha=1 beta=0 batch_count=1 accum=f32");
+  EXPECT_EQ(
+      rows()[0].parameters,
+      R"({"Provider":"CUTLASS","Operation":"wide_tile","split_k_slices":1,"op_class":"tensorop","cta_m":128,)"
+      R"("cta_n":64,"stages":4})");
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 25);
+  EXPECT_DOUBLE_EQ(*rows()[0].tflops, 10.7);
+  EXPECT_EQ(rows()[2].outcome, Outcome::wrong_result);
+  EXPECT_EQ(rows()[3].outcome, Outcome::refused);
+  RankingRows ranking = ranking_rows(database_, {});
+  EXPECT_EQ(rank_rows(ranking).size(), 2U) << "products of other types are not compared";
+  EXPECT_TRUE(
+      carries(error_of([&] {
+                import(write("cut.csv", "OperationKind,Operation,gemm_kind,m\ngemm,a\n"), {"A", "", "", ""});
+              }),
+              {"cut.csv: /table/line 2", "CUTLASS"}));
+}
+
 TEST_F(Import, AnExportOfTiletunesIsRefusedWithTheRemedy) {
   EXPECT_TRUE(carries(refusal(R"({"tiletune_trials": 2, "sweeps": [], "calibrations": [], "trials": [{}]})"),
                       {"file.json: /trials", "export of tiletune's", "tiletune merge"}));
