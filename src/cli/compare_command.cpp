@@ -24,6 +24,7 @@ struct CompareOptions {
   CompileOptions compile;
   std::filesystem::path fill;
   std::optional<double> fail_above;
+  std::string statistic = "median";
   std::string format = "table";
   std::filesystem::path output;
 };
@@ -197,7 +198,12 @@ Comparison compare(const CompareOptions& options, CompareBy by, const Sources& s
   filter.sources = parse_sources(options.rows.sources);
   filter_problems(options.rows.problems, sources.all(), filter);
   for (std::size_t i = 0; i < databases.size(); ++i) note_earlier_sources(databases[i], filter);
-  Comparison comparison = compare_databases(databases, {by, filter, options.names, sources.names()}, alias);
+  const auto statistic = from_name<Statistic>(options.statistic);
+  if (!statistic)
+    throw UserError(fmt::format("'{}' is not a statistic", options.statistic), Where{"--statistic", ""},
+                    "Known: median, mean, min.");
+  Comparison comparison =
+      compare_databases(databases, {by, filter, options.names, sources.names(), *statistic}, alias);
   if (comparison.sides.size() > 1) return comparison;
   const std::string found =
       comparison.recorded.empty() ? "no row matches"
@@ -270,6 +276,9 @@ void add_compare_command(CLI::App& app, Action& action) {
   command.add_option(
       "--fill", options.fill,
       "Write the config that measures the best configurations of each side on the sides that lack them");
+  command
+      .add_option("--statistic", options.statistic, "Compare the median, mean or min of each row's samples")
+      ->capture_default_str();
   command.add_option("--fail-above", options.fail_above,
                      "Exit with 1 when the fastest of a later side is slower than that of the first side by "
                      "more than this percentage and more than the noise, or no longer runs");

@@ -47,10 +47,20 @@ std::string as_text(const ImportSummary& summary) {
       fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
                   listed(summary.gpus, "GPUs"), recorded);
-  const std::uint64_t known = summary.rows - summary.new_rows;
+  const std::uint64_t known = summary.known_rows;
   text += fmt::format("  {}{}: {}\n", counted(summary.rows, "row"),
                       known == 0 ? "" : fmt::format(", {} of them present already", known),
                       outcome_summary({summary.outcomes.begin(), summary.outcomes.end()}));
+  if (summary.repeats > 0)
+    text += fmt::format("  {} of these {} a configuration of the file, whose {} row counts\n",
+                        summary.repeats, summary.repeats == 1 ? "repeats" : "repeat",
+                        summary.is_fastest_kept ? "fastest" : "last");
+  if (summary.profiled > 0)
+    text += fmt::format("  left out: {} of launches under a profiler, whose times are not the kernel's\n",
+                        counted(summary.profiled, "row"));
+  if (summary.bad_rows > 0)
+    text += fmt::format("  left out: {}, the first of them {}\n", counted(summary.bad_rows, "bad row"),
+                        printable(summary.first_bad));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
   for (const auto& [what, count] : summary.reasons) {
@@ -97,6 +107,10 @@ Json as_json(const ImportSummary& summary) {
           {"last_recorded_at", summary.last_recorded_at},
           {"rows", summary.rows},
           {"new_rows", summary.new_rows},
+          {"repeats", summary.repeats},
+          {"profiled", summary.profiled},
+          {"bad_rows", summary.bad_rows},
+          {"first_bad", summary.first_bad},
           {"unfinished", summary.unfinished},
           {"lost_row", summary.lost_row},
           {"outcomes", std::move(outcomes)},
@@ -123,7 +137,9 @@ int run(ImportOptions& options) {
     constexpr int kMistake = 2;  // which does not keep the other files out
     try {
       const ImportSummary summary = import_file(database, file, options.facts, take);
-      if (summary.rows == 0) throw UserError("the file has no rows", Where{file.string(), ""}, "");
+      if (summary.rows == 0)
+        throw UserError(summary.bad_rows == 0 ? "the file has no rows" : "the file has bad rows alone",
+                        Where{file.string(), ""}, summary.first_bad);
       files.push_back(as_json(summary));
       text += as_text(summary);
     } catch (const UserError& error) {
@@ -254,16 +270,20 @@ void add_import_command(CLI::App& app, Action& action) {
       add_command<ImportOptions>(app, action, "import", "Import what other autotuners have recorded", run);
   command
       .add_option("FILE", options.files,
-                  "Cache files of Kernel Tuner, T4 results or JSON output of KTT; also gzipped")
+                  "Cache files of Kernel Tuner, T4 results, JSON output of KTT or NVBench, or CSV output of "
+                  "CUTLASS's profiler; also gzipped")
       ->required();
   command.add_option("--db", options.database, "Results database")->capture_default_str();
   command.add_option("--gpu", options.facts.gpu, "The GPU's full name, in place of what the files say");
   command.add_option("--problem", options.facts.problem,
-                     "The problem, such as 4096x4096, where a file does not say it");
+                     "The problem, such as 4096x4096, where a file does not say it; of NVBench also the axes "
+                     "that are its sizes, such as M,N");
   command.add_option("--kernel", options.facts.kernel,
                      "The kernel's name, which becomes the template, where a file does not say it");
   command.add_option("--time-unit", options.facts.time_unit,
                      "ms, us, ns or s, where a file does not say the unit of its times");
+  command.add_flag("--skip-bad", options.facts.skip_bad,
+                   "Leave out rows that cannot be read, instead of refusing the file");
   command.add_flag("--recorded-again", options.facts.recorded_again,
                    "The files are later recordings of GPUs that the database has: if a configuration has two "
                    "times, the later one counts");

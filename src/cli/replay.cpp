@@ -71,7 +71,6 @@ ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
   facts.replayed = true;
   facts.gpu = gpu;
   if (spec.templates.size() == 1) facts.kernel = spec.templates.front().name;
-  if (spec.problems.size() == 1) facts.problem = spec.problems.front().label();
   return facts;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "store/own_files.h"
 
 namespace tiletune {
@@ -212,7 +213,7 @@ class DocumentReader {
     if (why.ends_with('.')) why.pop_back();
     if (!key_.empty()) why += " ('" + key_ + "')";
     throw UserError("not valid JSON: " + why, Where{file_, source_.place()},
-                    "Import Kernel Tuner caches, T4 results or KTT's JSON output.");
+                    "Import recordings of Kernel Tuner, KTT, NVBench or CUTLASS's profiler, or T4 results.");
   }
 
   std::string file_;
@@ -229,6 +230,30 @@ class DocumentReader {
   PieceReader source_;  ///< the last, because it asks for sizes as soon as it is made
 };
 
+/// Reads a table of CUTLASS's profiler, which a line of names begins.
+DocumentEnd read_table(const std::filesystem::path& file, const DocumentEvents& events) {
+  ByteStream stream(file);
+  std::string text;
+  for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) {
+    text += piece;
+    if (text.size() > kLargestElement)
+      throw UserError("the table is too large to be one", Where{file.string(), ""},
+                      "Is this the file you meant?");
+  }
+  const std::vector<std::string> lines = split(text, '\n');
+  const std::vector<std::string> names = split(trim(lines.front()), ',');
+  events.rows_begin(kTableRows);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(trim(lines[i]), ',');
+    if (cells.size() < 2) continue;
+    rapidjson::Document row(rapidjson::kObjectType);
+    for (std::size_t j = 0; j < std::min(names.size(), cells.size()); ++j)
+      row.AddMember(as_value(names[j]), as_value(cells[j]), row.GetAllocator());
+    events.row(fmt::format("line {}", i + 1), row);
+  }
+  return DocumentEnd::whole;
+}
+
 class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using Writer::Writer;
@@ -242,8 +267,7 @@ class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
 
 const JsonValue* find(const JsonValue& object, std::string_view name) {
   if (!object.IsObject()) return nullptr;
-  const auto member = object.FindMember(
-      JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
+  const auto member = object.FindMember(as_value(name));
   return member == object.MemberEnd() ? nullptr : &member->value;
 }
 
@@ -259,6 +283,16 @@ std::optional<double> number_of(const JsonValue& object, std::string_view name) 
   return member != nullptr && member->IsNumber() ? std::optional(member->GetDouble()) : std::nullopt;
 }
 
+JsonValue::ConstArray elements_of(const JsonValue& object, std::string_view name) {
+  static const JsonValue none(rapidjson::kArrayType);
+  const JsonValue* member = find(object, name);
+  return member != nullptr && member->IsArray() ? member->GetArray() : none.GetArray();
+}
+
+JsonValue as_value(std::string_view text) {
+  return JsonValue(rapidjson::StringRef(text.data(), static_cast<rapidjson::SizeType>(text.size())));
+}
+
 std::string to_json_text(const JsonValue& value) {
   rapidjson::StringBuffer buffer;
   TextWriter writer(buffer);
@@ -267,8 +301,14 @@ std::string to_json_text(const JsonValue& value) {
 }
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
-  if (std::filesystem::is_regular_file(file) && ByteStream(file).next().starts_with(kSqliteMagic))
-    throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+  if (std::filesystem::is_regular_file(file)) {
+    ByteStream stream(file);
+    const std::string_view begin = stream.next();
+    if (begin.starts_with(kSqliteMagic))
+      throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+    if (begin.substr(0, begin.find('\n')).find("OperationKind,Operation,") != begin.npos)
+      return read_table(file, events);
+  }
   return DocumentReader(file, events).run();
 }
 

@@ -30,6 +30,11 @@ std::string_view text_of(const JsonValue& object, std::string_view name);
 /// The number of that member.
 std::optional<double> number_of(const JsonValue& object, std::string_view name);
 
+/// The elements of that member; none where it is not a list.
+JsonValue::ConstArray elements_of(const JsonValue& object, std::string_view name);
+/// The text, which must outlive it, as a string.
+JsonValue as_value(std::string_view text);
+
 /// The value as JSON text, in which a number is written as the rest of tiletune does: 1.0, not 1.
 std::string to_json_text(const JsonValue& value);
 
@@ -53,7 +58,11 @@ enum class DocumentEnd {
   within_a_row  ///< in the middle of one, which is not handed on
 };
 
-/// Reads a JSON document in UTF-8, gzipped or not, without ever holding more than one row or member of it.
+/// The member in which the rows of a table lie.
+inline constexpr const char* kTableRows = "table";
+
+/// Reads a JSON document in UTF-8, gzipped or not, without ever holding more than one row or member of it; or
+/// a table of CUTLASS's profiler (CSV without quotes), whose rows are objects of strings with a key "line 2".
 /// NaN and Infinity, which Python writes, are numbers. Throws UserError, with line and column, for what is
 /// not JSON, ends among other members than the rows, is nested too deep, or has too large a row or member.
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events);

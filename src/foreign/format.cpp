@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
@@ -84,9 +85,9 @@ int digits(std::string_view text, std::size_t at, std::size_t count) {
   return number;
 }
 
-/// "+02:00", "-0530", "Z" or nothing.
+/// "+02:00", "-0530", "Z", "UTC" or nothing.
 std::optional<std::chrono::minutes> offset_of(std::string_view text) {
-  if (text.empty() || text == "Z" || text == "z") return std::chrono::minutes(0);
+  if (text.empty() || text == "Z" || text == "z" || text == "UTC") return std::chrono::minutes(0);
   const std::size_t end_of_hours = text.size() > 3 && text[3] == ':' ? 4 : 3;
   const int hours = digits(text, 1, 2);
   const int minutes = text.size() == end_of_hours ? 0 : digits(text, end_of_hours, 2);
@@ -114,8 +115,10 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   const bool is_renamed = !facts.replayed && !facts.gpu.empty();
   trial.gpu = known(is_renamed ? facts.gpu : gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
                     "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
-  trial.problem =
-      known(problem, facts, &ImportFacts::problem, "which problem it is for", "--problem 4096x4096", where);
+  trial.problem = known(problem, facts, &ImportFacts::problem, "which problem it is for",
+                        facts.replayed ? "--problem 4096x4096 of 'tiletune import', and replay the database"
+                                       : "--problem 4096x4096",
+                        where);
   check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});
   trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is for",
                               facts.replayed ? "--template NAME" : "--kernel NAME", where);
@@ -124,6 +127,13 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   if (is_renamed && !trim(gpu).empty() && trim(gpu) != trial.gpu) origin["gpu"] = trim(gpu);
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return trial;
+}
+
+JsonValue value_of(std::string_view text) {
+  if (text == "True" || text == "False") return JsonValue(text == "True");
+  if (const auto whole = parsed_number<std::int64_t>(text)) return JsonValue(*whole);
+  if (const auto number = parsed_number<double>(text)) return JsonValue(*number);
+  return as_value(text);
 }
 
 std::string problem_text(const JsonValue* problem_size) {
@@ -154,12 +164,18 @@ void set_parameters(std::span<const std::pair<std::string_view, const JsonValue*
                       name),
           where, "Write it as a string.");
     if (i > 0) text += ',';
-    text += to_json_text(
-        JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
+    text += to_json_text(as_value(name));
     text += ':';
     text += to_json_text(*value);
   }
   text += '}';
+}
+
+void set_kernel(std::string_view in_file, const ImportFacts& facts, const Where& where, Trial& trial) {
+  trial.template_name = trial.operation = in_file.empty() ? facts.kernel : in_file;
+  if (trial.template_name.empty())
+    throw UserError("the row does not name its kernel", where, "Name it: --kernel NAME.");
+  check_same(trial.template_name, facts, &ImportFacts::kernel, "--kernel", where);
 }
 
 UserError named_twice(std::string_view name, const Where& where) {
@@ -244,21 +260,24 @@ std::optional<double> microseconds_of(std::string_view unit) {
 
 std::string utc_time(std::string_view text) {
   namespace chrono = std::chrono;
-  constexpr std::size_t kBehindSeconds = 19;
-  if (text.size() < kBehindSeconds || text[4] != '-' || text[7] != '-' ||
-      (text[10] != ' ' && text[10] != 'T') || text[13] != ':' || text[16] != ':')
-    return "";
-  const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
-  const int hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
-  text.remove_prefix(kBehindSeconds);
+  std::array<unsigned, 6> parts{};  // year, month, day, hour, minute, second
+  constexpr std::array<std::string_view, 5> kBehind{"-", "-", " T", ":", ":"};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const char* const begin = text.data();
+    const auto [rest, error] = std::from_chars(begin, begin + text.size(), parts[i]);
+    if (error != std::errc() || (i == 0 ? rest - begin != 4 : rest - begin > 2)) return "";
+    text.remove_prefix(static_cast<std::size_t>(rest - begin));
+    if (i == kBehind.size()) break;
+    if (text.empty() || kBehind[i].find(text.front()) == kBehind[i].npos) return "";
+    text.remove_prefix(1);
+  }
+  const auto [year, month, day, hour, minute, second] = parts;
   if (text.starts_with('.') || text.starts_with(','))
     text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
-  const auto offset = offset_of(text);
-  const chrono::year_month_day date(chrono::year(year), chrono::month(static_cast<unsigned>(month)),
-                                    chrono::day(static_cast<unsigned>(day)));
-  if (!offset || !date.ok() || std::min({year, month, day, hour, minute, second}) < 0 || hour > 23 ||
-      minute > 59 || second > 60)
-    return "";
+  const auto offset = offset_of(trim(text));
+  const chrono::year_month_day date(chrono::year(static_cast<int>(year)), chrono::month(month),
+                                    chrono::day(day));
+  if (!offset || !date.ok() || hour > 23 || minute > 59 || second > 60) return "";
   const auto when = chrono::sys_days(date) + chrono::hours(hour) + chrono::minutes(minute) - *offset;
   const auto utc_day = chrono::floor<chrono::days>(when);
   const chrono::year_month_day utc(utc_day);

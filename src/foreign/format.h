@@ -19,9 +19,10 @@ namespace tiletune {
 class ForeignFormat {
  public:
   virtual ~ForeignFormat() = default;
-  /// Fills in what the row says; what all rows of the file share is there already. Throws UserError, at
-  /// `where`, for what is not a row of the tool's.
-  virtual void read(const JsonValue& row, const Where& where, Trial& trial) = 0;
+  /// Fills in what the row says; what all rows of the file share is there already. `name` is the row's key,
+  /// or the name of the element that it lies in. Throws UserError, at `where`, for what is not a row of the
+  /// tool's.
+  virtual void read(const JsonValue& row, const std::string& name, const Where& where, Trial& trial) = 0;
   /// What all rows share.
   const Trial& shared() const { return shared_; }
 
@@ -33,16 +34,24 @@ class ForeignFormat {
 struct FormatKind {
   const char* name;       ///< "Kernel Tuner cache"
   std::string_view rows;  ///< the member that holds its rows
-  const char* header;     ///< the member without which rows cannot be read
+  const char* header;     ///< the member without which rows cannot be read; null: none is needed
   /// `header` is an object with the top-level members other than the rows. Throws UserError if neither the
   /// file nor an option gives a required fact.
   std::unique_ptr<ForeignFormat> (*make)(const JsonValue& header, const ImportFacts& facts,
                                          const std::string& file);
+  const char* within = nullptr;  ///< the member of each element that lists the rows; null: elements are rows
+  /// Whether a row is a launch under a profiler, whose time is none; null: the tool records no such rows.
+  bool (*is_profiled)(const JsonValue& row) = nullptr;
+  bool repeats = false;  ///< the tool runs a configuration again, and its fastest row counts
 };
 /// The format whose rows are in a member of this name; null if there is none.
 const FormatKind* kind_of(std::string_view rows);
 
 // Functions that several formats use.
+
+/// The value that a text stands for as Python writes it: a number, True, False, or else the text itself,
+/// which must outlive the value.
+JsonValue value_of(std::string_view text);
 
 /// What all rows of a file share. Throws UserError, naming the option, for what is not known or is said
 /// in two ways.
@@ -62,6 +71,10 @@ std::string problem_text(const JsonValue* problem_size);
 void set_parameters(std::span<const std::pair<std::string_view, const JsonValue*>> parameters,
                     const Where& where, Trial& trial);
 
+/// Sets template and operation: the kernel that a row names, or else the person. Throws UserError where
+/// nobody does, or the two differ.
+void set_kernel(std::string_view in_file, const ImportFacts& facts, const Where& where, Trial& trial);
+
 /// What to say of a configuration, or of a list of parameters, that has a name twice.
 UserError named_twice(std::string_view name, const Where& where);
 
@@ -75,8 +88,9 @@ std::optional<double> microseconds_of(std::string_view unit);
 /// unit that is none or another than the other's.
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where);
 
-/// "2023-12-22T09:54:05Z" of "2023-12-22 09:54:05.502007+00:00" and other forms of ISO 8601, brought to UTC;
-/// a time without an offset is taken for UTC. Empty for what is none.
+/// "2023-12-22T09:54:05Z" of "2023-12-22 09:54:05.502007+00:00" and other forms of ISO 8601, brought to UTC,
+/// also without leading zeros, and with "UTC" behind it; a time without an offset is taken for UTC. Empty for
+/// what is none.
 std::string utc_time(std::string_view text);
 
 /// A word of another tool for what became of a configuration.

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "base/hash.h"
 #include "foreign/document.h"
@@ -23,6 +24,23 @@ constexpr std::array kForeignColumns{
     "min_us",    "mean_us",    "stddev_us",  "sample_count", "samples_us",     "tflops",
     "registers", "compile_ms", "measure_ms", "gpu",          "measure_policy", "recorded_at"};
 
+/// The tool's own figure, or the median of one that gives no mean; 0 of what did not run.
+double time_of(const Trial& row) {
+  return row.outcome == Outcome::ok ? row.mean_us.value_or(row.median_us.value_or(0)) : 0;
+}
+
+/// GPU, problem and configuration, however its values are written.
+Identity configuration_of(const Trial& row) {
+  return identity_of(row.gpu + '\0' + row.problem + '\0' + row.template_name, row.parameters);
+}
+
+constexpr double kRounding = 1e-6;  ///< of times, which formats write in their own ways
+
+/// Identities are hashes.
+struct FirstWord {
+  std::size_t operator()(const Identity& identity) const { return identity[0]; }
+};
+
 /// The key hashes what determines a row and its result, but not the file: the same recording in another
 /// format is the same row. It begins with the digits of the time, because keys that follow each other lie in
 /// one place of their index, and keys at random all over it: for a million rows a quarter of what an import
@@ -31,7 +49,7 @@ std::string key_of(const Trial& trial) {
   Hasher hasher;
   hasher.add("imported").add(trial.gpu).add(trial.problem).add(trial.template_name).add(trial.parameters);
   hasher.add(name(trial.outcome)).add(trial.recorded_at);
-  hasher.add(std::bit_cast<std::int64_t>(trial.mean_us.value_or(0)));
+  hasher.add(std::bit_cast<std::int64_t>(trial.mean_us.value_or(trial.median_us.value_or(0))));
   constexpr std::size_t kDigitsOfSeconds = 14;
   std::string key;
   for (const char c : trial.recorded_at)
@@ -39,46 +57,10 @@ std::string key_of(const Trial& trial) {
   return key + hasher.hex().substr(key.size());
 }
 
-/// The times that a database has of imported configurations.
-class KnownTimes {
- public:
-  /// Reads the times of the GPU of these rows.
-  KnownTimes(const Database& database, const Trial& shared) {
-    static constexpr std::array kColumns{"gpu", "problem", "template", "parameters", "outcome", "mean_us"};
-    TrialFilter filter;
-    filter.gpus = {shared.gpu};
-    filter.sources = {Source::imported};
-    database.for_each(filter, kColumns, [&](std::int64_t, const Trial& row) {
-      if (has_time(row)) times_[configuration_of(row)].push_back(*row.mean_us);
-    });
-    for (auto& [configuration, times] : times_) std::sort(times.begin(), times.end());
-  }
-
-  /// Throws UserError where the configuration of a row has times, but not this one.
-  void check(const Trial& row, const Where& where) const {
-    if (times_.empty() || !has_time(row)) return;
-    const auto known = times_.find(configuration_of(row));
-    if (known == times_.end()) return;
-    constexpr double kRounding = 1e-6;  // formats round in their own ways
-    const std::vector<double>& times = known->second;
-    const auto near = std::lower_bound(times.begin(), times.end(), *row.mean_us * (1 - kRounding));
-    if (near != times.end() && *near <= *row.mean_us * (1 + kRounding)) return;
-    throw UserError(
-        fmt::format("this configuration took {:.6g} us, but the database has {:.6g} us for it on '{}'",
-                    *row.mean_us, times.front(), row.gpu),
-        where,
-        "If this is another GPU, name it: --gpu NAME. If the same GPU was recorded again: --recorded-again.");
-  }
-
- private:
-  static bool has_time(const Trial& row) { return row.outcome == Outcome::ok && row.mean_us; }
-  /// GPU and problem, and the configuration, however its values are written.
-  using Configuration = std::tuple<std::string, std::string, Identity>;
-  static Configuration configuration_of(const Trial& row) {
-    return {row.gpu, row.problem, identity_of(row.template_name, row.parameters)};
-  }
-
-  std::map<Configuration, std::vector<double>> times_;  ///< ascending
+/// The time of a configuration, us (0: it did not run), and whether the file or the database has it.
+struct KnownTime {
+  double us = 0;
+  bool is_of_file = false;
 };
 
 class Import {
@@ -94,8 +76,9 @@ class Import {
         read_document(file_, events([&](const std::string& name) { begin_rows(name); },
                                     [&](const std::string& key, const JsonValue& row) { add(key, row); }));
     if (!format_)
-      throw UserError("not a recording of a known tool", Where{file_.string(), ""},
-                      "Import a cache file of Kernel Tuner, T4 results or the JSON output of KTT.");
+      throw UserError(
+          "not a recording of a known tool", Where{file_.string(), ""},
+          "Import recordings of Kernel Tuner, KTT, NVBench or CUTLASS's profiler, or T4 results.");
     // Only Kernel Tuner writes its file as it goes on.
     if (end != DocumentEnd::whole && place_.pointer != "/cache")
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
@@ -121,30 +104,85 @@ class Import {
     if (format_)
       throw UserError("the rows are given in two places", Where{file_.string(), "/" + name},
                       "Remove one of the two.");
-    const FormatKind& kind = *kind_of(name);
+    kind_ = kind_of(name);
     // Mostly the rows come last. Where they do not, the file is read twice.
-    if (find(header_, kind.header) == nullptr && std::filesystem::is_regular_file(file_)) {
+    if (kind_->header != nullptr && find(header_, kind_->header) == nullptr &&
+        std::filesystem::is_regular_file(file_)) {
       header_.RemoveAllMembers();
       read_document(file_, events([](const std::string&) {}, [](const std::string&, const JsonValue&) {}));
     }
     place_ = {file_.string(), "/" + name};
-    format_ = kind.make(header_, facts_, file_.string());
-    summary_.format = kind.name;
-    if (!facts_.recorded_again) known_times_.emplace(database_, format_->shared());
+    format_ = kind_->make(header_, facts_, file_.string());
+    summary_.format = kind_->name;
+    summary_.is_fastest_kept = kind_->repeats;
     batch_.emplace(database_, kForeignColumns);
   }
 
-  void add(const std::string& key, const JsonValue& row) {
-    const Where where = key.empty() ? place_.at(static_cast<std::size_t>(summary_.rows)) : place_.at(key);
-    if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
+  void add(const std::string& key, const JsonValue& element) {
+    const Where where = key.empty() ? place_.at(elements_++) : place_.at(key);
+    if (kind_->within == nullptr) return add_row(element, key, where);
+    const std::string name(text_of(element, "name"));
+    std::size_t i = 0;
+    for (const JsonValue& row : elements_of(element, kind_->within))
+      add_row(row, name, where.at(kind_->within).at(i++));
+  }
+
+  void add_row(const JsonValue& row, const std::string& name, const Where& where) {
+    if (kind_->is_profiled != nullptr && kind_->is_profiled(row)) {
+      ++summary_.profiled;
+      return;
+    }
     row_ = format_->shared();
-    format_->read(row, where, row_);
-    if (known_times_) known_times_->check(row_, where);
+    try {
+      if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
+      format_->read(row, name, where, row_);
+    } catch (const UserError& error) {
+      if (facts_.replayed || !error.where().pointer.starts_with(where.pointer)) throw;
+      if (!facts_.skip_bad)
+        throw UserError(error.message(), error.where(),
+                        error.remedy() + " To leave out such rows: --skip-bad.");
+      if (summary_.bad_rows++ == 0) summary_.first_bad = error.where().text() + ": " + error.message();
+      return;
+    }
     count();
+    if (gpus_.insert(row_.gpu).second && !facts_.recorded_again) read_known_times();
+    const double time = time_of(row_);
+    const auto [known, is_new] = times_.try_emplace(configuration_of(row_), KnownTime{time, true});
+    const KnownTime before = known->second;
+    const bool differs = !is_new && std::abs(time - before.us) > kRounding * time;
+    if (!is_new && before.is_of_file) {
+      ++summary_.repeats;
+      if (!differs || (kind_->repeats && (time == 0 || (before.us > 0 && before.us < time)))) return;
+      if (!kind_->repeats && !facts_.recorded_again) refuse("an earlier row of the file", before.us, where);
+    }
+    known->second = {time, true};
     row_.key = key_of(row_);
-    if (batch_->add(row_)) ++summary_.new_rows;
+    const bool is_added = batch_->add(row_);
+    ++(is_added ? summary_.new_rows : summary_.known_rows);
+    if (is_added && differs && !before.is_of_file && time > 0) refuse("the database", before.us, where);
     constexpr std::uint64_t kOften = 65536;
     if (summary_.rows % kOften == 0) progress_(summary_.rows);
+  }
+
+  void read_known_times() {
+    static constexpr std::array kColumns{"gpu",     "problem", "template", "parameters",
+                                         "outcome", "mean_us", "median_us"};
+    TrialFilter filter;
+    filter.gpus = {row_.gpu};
+    filter.sources = {Source::imported};
+    database_.for_each(filter, kColumns, [&](std::int64_t, const Trial& row) {
+      if (time_of(row) > 0) times_[configuration_of(row)] = {time_of(row), false};
+    });
+  }
+
+  [[noreturn]] void refuse(const char* whose, double other_us, const Where& where) const {
+    const auto said = [](double us) { return us > 0 ? fmt::format("{:.6g} us", us) : "no time"; };
+    throw UserError(fmt::format("this configuration took {}, but {} has {} for it on '{}'",
+                                said(time_of(row_)), whose, said(other_us), row_.gpu),
+                    where,
+                    facts_.replayed ? "Import it with --recorded-again, and replay the database."
+                                    : "If this is another GPU, name it: --gpu NAME. If the same GPU was "
+                                      "recorded again: --recorded-again.");
   }
 
   void count() {
@@ -192,7 +230,10 @@ class Import {
   Where place_;  ///< of the rows
   std::unique_ptr<ForeignFormat> format_;
   std::optional<RowBatch> batch_;
-  std::optional<KnownTimes> known_times_;
+  std::set<std::string> gpus_;                                ///< whose times in the database were read
+  std::unordered_map<Identity, KnownTime, FirstWord> times_;  ///< of configurations
+  const FormatKind* kind_ = nullptr;
+  std::size_t elements_ = 0;     ///< of a list of rows, so far
   Trial row_;                    ///< here, because its memory is used again
   std::set<std::string> lists_;  ///< of names of parameters
   std::set<std::string> names_;  ///< of parameters

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "base/text.h"
 #include "foreign/format.h"
 
 namespace tiletune {
@@ -39,8 +41,8 @@ class KernelTunerFormat : public ForeignFormat {
     unit_ = facts.time_unit.empty() ? kMillisecond : time_unit("", facts, {file, ""});
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
-    read_parameters(row, where, trial);
+  void read(const JsonValue& row, const std::string& key, const Where& where, Trial& trial) override {
+    read_parameters(row, key, where, trial);
     trial.recorded_at = utc_time(text_of(row, "timestamp"));
     trial.compile_ms = figure_of(row, "compile_time");
     trial.measure_ms = figure_of(row, "benchmark_time");
@@ -67,8 +69,13 @@ class KernelTunerFormat : public ForeignFormat {
  private:
   static constexpr const char* kNeither = "is neither a time nor a known failure";
 
-  void read_parameters(const JsonValue& row, const Where& where, Trial& trial) const {
+  /// The key lists all values, too, unless one of them has a comma.
+  void read_parameters(const JsonValue& row, const std::string& key, const Where& where, Trial& trial) const {
     std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    const std::vector<std::string> written = split(key, ',');
+    std::vector<JsonValue> in_key;
+    if (written.size() == parameters_.size())
+      for (const std::string& each : written) in_key.push_back(value_of(trim(each)));
     for (const std::string& name : parameters_) {
       const JsonValue* value = nullptr;
       for (const auto& member : row.GetObject()) {
@@ -76,12 +83,30 @@ class KernelTunerFormat : public ForeignFormat {
         if (value != nullptr) throw named_twice(name, where);
         value = &member.value;
       }
-      if (value == nullptr)
+      if (value == nullptr && in_key.empty())
         throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
                         "Correct or remove the row.");
+      const std::size_t i = parameters.size();
+      if (value == nullptr) {
+        value = &in_key[i];
+      } else if (!in_key.empty() && differ(*value, in_key[i], trim(written[i]))) {
+        throw UserError(fmt::format("the key says {} of the parameter '{}', the row {}", trim(written[i]),
+                                    name, to_json_text(*value)),
+                        where, "Correct or remove the row.");
+      }
       parameters.emplace_back(name, value);
     }
     set_parameters(parameters, where, trial);
+  }
+
+  /// Whether a value cannot be what the key says, which is written as Python's str() does.
+  static bool differ(const JsonValue& value, const JsonValue& in_key, std::string_view written) {
+    const auto is_number = [](const JsonValue& each) { return each.IsNumber() || each.IsBool(); };
+    const auto number = [](const JsonValue& each) {
+      return each.IsBool() ? each.GetBool() : each.GetDouble();
+    };
+    if (value.IsString()) return text(value) != written;
+    return is_number(value) && !(is_number(in_key) && number(value) == number(in_key));
   }
 
   std::vector<std::string> parameters_;
@@ -114,30 +139,29 @@ class KttFormat : public ForeignFormat {
     shared_.recorded_at = utc_time(said("Timestamp"));
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
-    const std::string_view kernel = text_of(row, "KernelName");
-    trial.template_name = kernel.empty() ? facts_.kernel : kernel;
-    if (trial.template_name.empty())
-      throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
-    check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
-    trial.operation = trial.template_name;
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
+    set_kernel(text_of(row, "KernelName"), facts_, where, trial);
     read_configuration(row, where.at("Configuration"), trial);
     set_outcome(kKttWords, text_of(row, "Status"), "is not a known status", where, "Status", trial);
-    const JsonValue* results = find(row, "ComputationResults");
-    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
+    read_registers(row, trial);
     if (trial.outcome != Outcome::ok) return;
     auto time = number_of(row, "TotalDuration");
     if (time) *time *= unit_;
     set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
   }
 
+  static bool is_profiled(const JsonValue& row) {
+    const auto results = elements_of(row, "ComputationResults");
+    return std::any_of(results.begin(), results.end(),
+                       [](const JsonValue& result) { return find(result, "ProfilingData") != nullptr; });
+  }
+
  private:
   static void read_configuration(const JsonValue& row, const Where& where, Trial& trial) {
-    const JsonValue* configuration = find(row, "Configuration");
-    if (configuration == nullptr || !configuration->IsArray())
+    if (const JsonValue* list = find(row, "Configuration"); list == nullptr || !list->IsArray())
       throw UserError("the row has no configuration", where, "Is this an output of KTT?");
     std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
-    for (const JsonValue& pair : configuration->GetArray()) {
+    for (const JsonValue& pair : elements_of(row, "Configuration")) {
       parameters.emplace_back(text_of(pair, "Name"), find(pair, "Value"));
       if (parameters.back().second == nullptr || parameters.back().first.empty())
         throw UserError("a parameter lacks its name or its value", where, "Correct or remove the row.");
@@ -146,9 +170,9 @@ class KttFormat : public ForeignFormat {
   }
 
   /// Reads the registers of the only kernel function: several functions are different kernels.
-  static void read_registers(const JsonValue& results, Trial& trial) {
+  static void read_registers(const JsonValue& row, Trial& trial) {
     int functions = 0;
-    for (const JsonValue& result : results.GetArray()) {
+    for (const JsonValue& result : elements_of(row, "ComputationResults")) {
       const JsonValue* data = find(result, "CompilationData");
       const JsonValue* count = data == nullptr ? nullptr : find(*data, "RegistersCount");
       if (count != nullptr && count->IsInt64() && is_figure(count->GetDouble()) && ++functions == 1)
@@ -162,8 +186,9 @@ class KttFormat : public ForeignFormat {
 };
 
 // T4 results: {"metadata": {"timeunit"}, "results": [{"timestamp", "configuration", "times": {"runtimes"},
-// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own
-// say more in members "tiletune": GPU, problem and kernel of the file, and the outcome of each row.
+// "invalidity", "measurements": [{"name", "value", "unit"}], "objectives"}]}. Tiletune's own say more: in
+// members "tiletune" GPU, problem and kernel of the file, and the outcome of each row; in measurements the
+// "statistic" that their value is.
 
 constexpr std::array kT4Words{
     ForeignOutcome{"correct", Outcome::ok, ""},
@@ -175,9 +200,7 @@ constexpr std::array kT4Words{
 
 /// The measurement called "time".
 const JsonValue* time_of(const JsonValue& row) {
-  const JsonValue* measurements = find(row, "measurements");
-  if (measurements == nullptr || !measurements->IsArray()) return nullptr;
-  for (const JsonValue& measurement : measurements->GetArray())
+  for (const JsonValue& measurement : elements_of(row, "measurements"))
     if (text_of(measurement, "name") == "time") return &measurement;
   return nullptr;
 }
@@ -195,11 +218,12 @@ class T4Format : public ForeignFormat {
     const JsonValue* metadata = find(header, "metadata");
     if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
     const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
+    if (own != nullptr) statistic_ = "median";  // version 0.2 of tiletune does not name it
     const auto said = [&](const char* name) { return own == nullptr ? "" : text_of(*own, name); };
     shared_ = shared_row("T4", file, said("gpu"), said("problem"), said("template"), facts);
   }
 
-  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
     const JsonValue* configuration = find(row, "configuration");
     if (configuration == nullptr || !configuration->IsObject())
       throw UserError("the row has no configuration", where.at("configuration"),
@@ -227,28 +251,171 @@ class T4Format : public ForeignFormat {
     const JsonValue* times = find(row, "times");
     auto compilation = times == nullptr ? std::nullopt : figure_of(*times, "compilation_time");
     if (times != nullptr && !compilation) compilation = figure_of(*times, "compilation");
-    if (compilation) {
-      const double microseconds = unit("", where);
-      trial.compile_ms =
-          microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
-    }
-    if (trial.outcome != Outcome::ok && trial.outcome != Outcome::screened_out) return;
-    std::optional<double> mean_us;
+    // A measurement has a unit of its own, or that of the file, of which --time-unit speaks. Where nobody
+    // says the file's, the measurement's is that of the samples, too.
+    const bool ran = trial.outcome == Outcome::ok || trial.outcome == Outcome::screened_out;
+    const std::string_view own_unit = time == nullptr ? "" : text_of(*time, "unit");
+    const bool is_said = !timeunit_.empty() || !facts_.time_unit.empty();
+    if (!ran && !is_said && own_unit.empty()) return;
+    const double unit = is_said || own_unit.empty()
+                            ? time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"})
+                            : time_unit(own_unit, {}, where);
+    if (compilation)
+      trial.compile_ms = unit == kMillisecond ? *compilation : *compilation * unit / kMillisecond;
+    if (!ran) return;
+    std::optional<double> value_us;
     if (value != nullptr && value->IsNumber())
-      mean_us = value->GetDouble() * unit(text_of(*time, "unit"), where);
+      value_us = value->GetDouble() * (own_unit.empty() ? unit : time_unit(own_unit, {}, where));
     const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
-    set_times(mean_us, samples, unit("", where), where, trial);
+    set_times(value_us, samples, unit, where, trial);
+    const std::string_view statistic = value_us ? text_of(*time, "statistic") : "";
+    if (!value_us || (statistic.empty() ? statistic_ : statistic) != "median") return;
+    trial.mean_us.reset();
+    if (trial.sample_count) set_times({}, samples, unit, where, trial);
+    trial.median_us = value_us;
   }
 
  private:
-  /// A measurement has a unit of its own, or that of the file, of which --time-unit speaks.
-  double unit(std::string_view own, const Where& where) const {
-    if (!own.empty()) return time_unit(own, {}, where);
-    return time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"});
+  ImportFacts facts_;
+  std::string timeunit_;
+  std::string_view statistic_ = "mean";  ///< that a value is whose row does not name it
+};
+
+/// What stands for the kernel, or the problem, of a whole file whose rows name their own.
+constexpr const char* kOfEachRow = "of each row";
+
+// NVBench's JSON: {"devices": [{"id", "name"}], "benchmarks": [{"name", "states": [{"device", "axis_values":
+// [{"name", "type", "value"}], "summaries": [{"tag", "data": [{"name": "value", "value"}]}], "is_skipped",
+// "skip_reason"}]}]}; numbers are written as strings, times in seconds.
+
+class NvbenchFormat : public ForeignFormat {
+ public:
+  NvbenchFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    for (const JsonValue& device : elements_of(header, "devices"))
+      if (const auto id = number_of(device, "id"); id && !text_of(device, "name").empty())
+        gpus_[*id] = text_of(device, "name");
+    ImportFacts of_file = facts;
+    of_file.kernel = kOfEachRow;
+    shared_ = shared_row("NVBench", file, gpus_.empty() ? "" : gpus_.begin()->second, "", "", of_file);
+  }
+
+  void read(const JsonValue& row, const std::string& name, const Where& where, Trial& trial) override {
+    set_kernel(name, facts_, where, trial);
+    const auto gpu = gpus_.find(number_of(row, "device").value_or(-1));
+    if (gpu != gpus_.end() && (facts_.replayed || facts_.gpu.empty())) trial.gpu = gpu->second;
+    read_axes(row, where.at("axis_values"), trial);
+    if (const JsonValue* skipped = find(row, "is_skipped"); skipped != nullptr && skipped->IsTrue()) {
+      trial.outcome = Outcome::launch_failed;
+      trial.reason = fmt::format("the benchmark skipped it ({})", text_of(row, "skip_reason"));
+      return;
+    }
+    trial.outcome = Outcome::ok;
+    const auto mean_us = time_us(row, "nv/cold/time/gpu/mean");
+    set_times(mean_us ? mean_us : time_us(row, "nv/batch/time/gpu/mean"), nullptr, 1, where, trial);
+    trial.min_us = time_us(row, "nv/cold/time/gpu/min");
+    if (const auto median_us = time_us(row, "nv/cold/time/gpu/median")) trial.median_us = median_us;
+  }
+
+ private:
+  /// Axes are parameters, but for those that --problem names: "M,N".
+  void read_axes(const JsonValue& row, const Where& where, Trial& trial) const {
+    std::vector<JsonValue> values;
+    values.reserve(elements_of(row, "axis_values").Size());
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const JsonValue& axis : elements_of(row, "axis_values")) {
+      values.push_back(text_of(axis, "type") == "string" ? as_value(text_of(axis, "value"))
+                                                         : value_of(text_of(axis, "value")));
+      parameters.emplace_back(text_of(axis, "name"), &values.back());
+    }
+    std::vector<std::string> sizes = split(facts_.problem, ',');
+    for (std::string& size : sizes) {
+      const auto axis = std::ranges::find(parameters, trim(size), &decltype(parameters)::value_type::first);
+      if (axis == parameters.end() && &size == &sizes.front()) break;  // it is the problem itself
+      if (axis == parameters.end())
+        throw UserError(fmt::format("there is no axis '{}', which --problem names", trim(size)), where,
+                        "Name axes of every benchmark, or a problem.");
+      size = axis->second->IsString() ? text(*axis->second) : to_json_text(*axis->second);
+      parameters.erase(axis);
+      trial.problem = join(sizes, "x");
+    }
+    set_parameters(parameters, where, trial);
+  }
+
+  static std::optional<double> time_us(const JsonValue& row, std::string_view tag) {
+    constexpr double kSecond = 1e6;
+    for (const JsonValue& summary : elements_of(row, "summaries")) {
+      if (text_of(summary, "tag") != tag) continue;
+      for (const JsonValue& datum : elements_of(summary, "data"))
+        if (const auto seconds = parsed_number<double>(text_of(datum, "value"));
+            seconds > 0.0 && is_figure(*seconds))
+          return *seconds * kSecond;
+    }
+    return std::nullopt;
   }
 
   ImportFacts facts_;
-  std::string timeunit_;
+  std::map<double, std::string> gpus_;  ///< by their ids
+};
+
+// The CSV of CUTLASS's profiler: Problem, Provider, OperationKind, Operation, Disposition, Status, the
+// operation's arguments (its kind, its sizes, its operands, how it is split), from op_class on the kernel's
+// tiles, Bytes, Flops, Runtime (of one launch, a mean, in milliseconds), GB/s, GFLOPs.
+
+constexpr std::array kCutlassWords{
+    ForeignOutcome{"passed", Outcome::ok, ""},
+    ForeignOutcome{"not_verified", Outcome::ok, ""},
+    ForeignOutcome{"failed", Outcome::launch_failed, "cannot be launched, or fails as it runs"},
+    ForeignOutcome{"not_run", Outcome::launch_failed, "was not run"},
+    ForeignOutcome{"incorrect", Outcome::wrong_result, "its results are wrong"},
+    ForeignOutcome{"not_supported", Outcome::refused, "refused before it was compiled or launched"},
+    ForeignOutcome{"invalid_problem", Outcome::refused, "refused before it was compiled or launched"}};
+
+class CutlassFormat : public ForeignFormat {
+ public:
+  CutlassFormat(const JsonValue& /*header*/, const ImportFacts& facts, const std::string& file) {
+    ImportFacts gpu;
+    gpu.gpu = facts.gpu;
+    shared_ = shared_row("CUTLASS", file, "", kOfEachRow, kOfEachRow, gpu);
+  }
+
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
+    enum { before, sizes, operands, tiles, figures } at = before;
+    trial.problem.clear();
+    // Rows of other operands compute something else: they are not compared.
+    trial.template_name = text_of(row, "OperationKind");
+    std::vector<JsonValue> values;
+    values.reserve(row.MemberCount());
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const auto& member : row.GetObject()) {
+      const std::string_view column = text(member.name), value = text(member.value);
+      if (at == sizes && !parsed_number<std::int64_t>(value)) at = operands;
+      if (column == "op_class") at = tiles;
+      if (column == "Bytes") at = figures;
+      constexpr std::array<std::string_view, 7> kTuned{"Provider",       "Operation",    "split_k_mode",
+                                                       "split_k_slices", "raster_order", "swizzle_size",
+                                                       "use_pdl"};
+      if (at == sizes) {
+        trial.problem.append(trial.problem.empty() ? "" : "x").append(value);
+      } else if (at == tiles ? column != "accum" : std::ranges::find(kTuned, column) != kTuned.end()) {
+        values.push_back(value_of(value));
+        parameters.emplace_back(column, &values.back());
+      } else if (at == operands || at == tiles) {
+        trial.template_name += fmt::format(" {}={}", column, value);
+      }
+      if (column.ends_with("_kind")) at = sizes;
+    }
+    if (at != figures || trial.problem.empty())
+      throw UserError("the row has no sizes or no figures", where, "Is this CSV of CUTLASS's profiler?");
+    trial.operation = trial.template_name;
+    set_parameters(parameters, where, trial);
+    set_outcome(kCutlassWords, text_of(row, "Disposition"), "is not a known disposition", where,
+                "Disposition", trial);
+    if (trial.outcome != Outcome::ok) return;
+    const double runtime_ms = parsed_number<double>(text_of(row, "Runtime")).value_or(0);
+    set_times(runtime_ms * kMillisecond, nullptr, 1, where, trial);
+    const auto gflops = parsed_number<double>(text_of(row, "GFLOPs"));
+    if (gflops && is_figure(*gflops)) trial.tflops = *gflops / 1e3;
+  }
 };
 
 template <typename Format>
@@ -270,7 +437,9 @@ const FormatKind* kind_of(std::string_view rows) {
   static constexpr std::array kKinds{
       FormatKind{"Kernel Tuner cache", "cache", "tune_params_keys", make<KernelTunerFormat>},
       FormatKind{"T4 results", "results", "metadata", make<T4Format>},
-      FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>},
+      FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
+      FormatKind{"NVBench output", "benchmarks", "devices", make<NvbenchFormat>, "states"},
+      FormatKind{"CUTLASS profiler table", kTableRows, nullptr, make<CutlassFormat>},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;

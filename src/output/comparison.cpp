@@ -85,6 +85,13 @@ Lines lines_above(const Comparison& comparison) {
   if (comparison.mixes_sources())
     lines.push_back(
         fmt::format("warning: times of different sources are shown side by side: {}", join(sources, "; ")));
+  const std::string_view statistic = name(comparison.statistic);
+  if (comparison.statistic != Statistic::median)
+    lines.push_back(fmt::format("time_us is the {} of each row's samples (--statistic)", statistic));
+  if (comparison.other_statistic > 0)
+    lines.push_back(fmt::format("note: {} without {}: the time that they have is compared, {}",
+                                counted(comparison.other_statistic, "row"), statistic,
+                                comparison.statistic == Statistic::median ? "a mean" : "a median or a mean"));
   // Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
   std::set<std::string> gpus;
   for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);
@@ -178,18 +185,24 @@ struct ChosenConfiguration {
 
 /// The best of each side; then the compromises, of which the second is left out where it is as good as the
 /// first.
-std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& problem,
+std::vector<ChosenConfiguration> chosen_configurations(const Comparison& comparison,
+                                                       const ComparedProblem& problem,
                                                        const Databases& databases) {
   std::vector<ChosenConfiguration> chosen;
+  const auto row_of = [&](std::int64_t id) {
+    Trial row = databases.row(id);
+    take_statistic(comparison.statistic, row);
+    return row;
+  };
   for (std::size_t side = 0; side < problem.best_of.size(); ++side) {
     const Portability& best = problem.best_of[side];
-    if (!best.on.empty()) chosen.push_back({"", side, &best, databases.row(best.on[side].id)});
+    if (!best.on.empty()) chosen.push_back({"", side, &best, row_of(best.on[side].id)});
   }
   const auto add = [&](const char* largest, const std::optional<Portability>& portability) {
     if (!portability) return;
     const auto known =
         std::ranges::find_if(portability->on, [](const Standing& standing) { return standing.time_us > 0; });
-    chosen.push_back({largest, {}, &*portability, databases.row(known->id)});
+    chosen.push_back({largest, {}, &*portability, row_of(known->id)});
   };
   add("pennycook", problem.compromise);
   const bool same =
@@ -367,7 +380,7 @@ void add_problem(Json& object, const Comparison& comparison, const ComparedProbl
                                {"sources_left_out", names_of(side.left_out)}});
   }
   object["configurations"] = Json::array();
-  for (const ChosenConfiguration& chosen : chosen_configurations(problem, databases))
+  for (const ChosenConfiguration& chosen : chosen_configurations(comparison, problem, databases))
     object["configurations"].push_back(
         {{"best_of", chosen.side ? Json(comparison.sides[*chosen.side].name) : Json()},
          {"compromise", chosen.largest.empty() ? Json() : Json(chosen.largest)},
@@ -395,7 +408,10 @@ void add_head(Json& document, const Comparison& comparison, const Databases& dat
     const ComparedProblem& problem = comparison.problems[place];
     return {{"problem", problem.problem}, {"conditions", problem.conditions}};
   };
-  document.update({{"by", name(comparison.by)}, {"mixes_sources", comparison.mixes_sources()}});
+  document.update({{"by", name(comparison.by)},
+                   {"statistic", name(comparison.statistic)},
+                   {"other_statistic", comparison.other_statistic},
+                   {"mixes_sources", comparison.mixes_sources()}});
   for (const char* list : {"sides", "unmeasured"}) document[list] = Json::array();
   for (const char* list : {"slower", "unchecked"}) document[list] = fail_above ? Json::array() : Json();
   for (const ComparedSide& side : comparison.sides)
@@ -428,7 +444,7 @@ void add_head(Json& document, const Comparison& comparison, const Databases& dat
 /// A record for each configuration and side.
 void visit_rows(const Comparison& comparison, const ComparedProblem& problem, const Databases& databases,
                 const std::function<void(const ViewRow&)>& visit) {
-  for (const ChosenConfiguration& chosen : chosen_configurations(problem, databases)) {
+  for (const ChosenConfiguration& chosen : chosen_configurations(comparison, problem, databases)) {
     const Portability& portability = *chosen.portability;
     const std::string what = chosen.side ? "best of " + comparison.sides[*chosen.side].name
                                          : "compromise: largest " + chosen.largest;
@@ -481,7 +497,8 @@ ViewDocument comparison_view(const Comparison& comparison, const Databases& data
     section.title = title_of(problem);
     section.is_for_people = problem.sides_with_kernels() > 1;
     section.page = [&](std::size_t width) {
-      return ProblemPage{comparison, problem, chosen_configurations(problem, databases)}.page(width);
+      return ProblemPage{comparison, problem, chosen_configurations(comparison, problem, databases)}.page(
+          width);
     };
     section.add_facts = [&](Json& facts) { add_problem(facts, comparison, problem, databases); };
     section.rows = [&](const auto& visit) { visit_rows(comparison, problem, databases, visit); };

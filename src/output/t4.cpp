@@ -135,9 +135,12 @@ Json t4_row(const Trial& trial) {
   if (trial.compile_ms) times["compilation_time"] = *trial.compile_ms * kMicroseconds;
   if (!trial.samples_us.empty()) times["runtimes"] = trial.samples_us;
   const std::optional<double> ranking_time = ranking_time_us(trial);
-  const std::optional<double> time = ranking_time ? ranking_time : trial.median_us;
-  const Json measurement{
+  // Other tools report a mean, which another import must find again.
+  const bool is_mean = trial.source == Source::imported && trial.mean_us;
+  const std::optional<double> time = is_mean ? trial.mean_us : ranking_time ? ranking_time : trial.median_us;
+  Json measurement{
       {"name", "time"}, {"value", time ? Json(*time) : Json(name(trial.outcome))}, {"unit", "us"}};
+  if (time) measurement["statistic"] = is_mean ? "mean" : "median";
   const std::string validity = invalidity(trial.outcome);
   return {{"timestamp", trial.recorded_at},
           {"configuration", std::move(configuration)},

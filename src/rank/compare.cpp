@@ -155,8 +155,11 @@ Comparison compare_databases(const Databases& databases, const ComparedRows& row
   TrialFilter kernels = rows.filter;
   kernels.baselines = false;
   SideRows dealt(rows.by, rows.database_names, alias);
-  databases.for_each(kernels, compare_columns(),
-                     [&](std::int64_t id, Trial& trial) { dealt.add(Databases::index_of(id), id, trial); });
+  std::size_t other_statistic = 0;
+  databases.for_each(kernels, compare_columns(), [&](std::int64_t id, Trial& trial) {
+    if (!take_statistic(rows.statistic, trial)) ++other_statistic;
+    dealt.add(Databases::index_of(id), id, trial);
+  });
   std::vector<Side> sides = dealt.take(rows.names);
   Comparison comparison;
   if (sides.size() < 2) {
@@ -165,6 +168,8 @@ Comparison compare_databases(const Databases& databases, const ComparedRows& row
     comparison = compare_sides(rows.by, sides, alias);
   }
   comparison.recorded = dealt.recorded();
+  comparison.statistic = rows.statistic;
+  comparison.other_statistic = other_statistic;
   return comparison;
 }
 

@@ -116,6 +116,8 @@ struct ComparedSide {
 
 struct Comparison {
   CompareBy by = CompareBy::gpu;
+  Statistic statistic = Statistic::median;
+  std::size_t other_statistic = 0;  ///< rows that lack it, and are compared by the time they have
   std::vector<ComparedSide> sides;
   std::vector<std::string> recorded;      ///< names of all sides that there are rows of
   std::vector<ComparedProblem> problems;  ///< in order of first appearance
@@ -138,6 +140,7 @@ struct ComparedRows {
   TrialFilter filter;                       ///< of rows; baselines do not count whatever it says
   std::vector<std::string> names;           ///< of sides (SideRows::take); none: all
   std::vector<std::string> database_names;  ///< in the order of the databases
+  Statistic statistic = Statistic::median;  ///< of their samples
 };
 
 /// Reads the rows and compares them. With fewer than two sides nothing is compared, and the comparison says

@@ -177,6 +177,26 @@ std::optional<double> ranking_time_us(const Trial& trial) {
   return time.has_value() && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
 }
 
+bool take_statistic(Statistic statistic, Trial& trial) {
+  if (!trial.median_us || !(*trial.median_us > 0) || trial.source == Source::predicted) return true;
+  // A row of another tool that has no samples repeats its mean.
+  if (statistic == Statistic::median)
+    return trial.source != Source::imported || trial.sample_count || trial.median_us != trial.mean_us;
+  const std::optional<double> time = statistic == Statistic::mean ? trial.mean_us : trial.min_us;
+  if (!time) return false;
+  const double factor = *time / *trial.median_us;
+  for (auto* figure : {&trial.median_us, &trial.first_median_us})
+    if (*figure) **figure *= factor;
+  for (auto* rate : {&trial.tflops, &trial.gbs})
+    if (*rate) **rate /= factor;
+  trial.ci_low_us = trial.ci_high_us = std::nullopt;  // they are the median's
+  if (statistic != Statistic::mean || !trial.stddev_us || trial.sample_count.value_or(0) < 2) return true;
+  const double half = 1.96 * *trial.stddev_us / std::sqrt(static_cast<double>(*trial.sample_count));
+  trial.ci_low_us = *time - half;
+  trial.ci_high_us = *time + half;
+  return true;
+}
+
 double first_time_us(const Trial& trial) {
   const double time = ranking_time_us(trial).value_or(0);
   if (time == 0 || trial.source == Source::predicted || trial.timed_in != "final") return time;

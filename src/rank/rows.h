@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spelling.h"
 #include "base/value.h"
 #include "store/database.h"
 #include "store/trial.h"
@@ -109,6 +110,16 @@ void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of
 /// The time by which a row ranks, us: predicted_us of a predicted row (median_us where it has none),
 /// otherwise median_us. None when it did not run.
 std::optional<double> ranking_time_us(const Trial& trial);
+/// What stands for the samples of a row.
+enum class Statistic { median, mean, min };
+template <>
+inline constexpr std::array<Named<Statistic>, 3> kSpellings<Statistic>{
+    {{Statistic::median, "median"}, {Statistic::mean, "mean"}, {Statistic::min, "min"}}};
+
+/// Puts the mean or the fastest sample in place of the median. False where the row has a time, but not this
+/// one, and stays as it is. Predicted times stand for each.
+bool take_statistic(Statistic statistic, Trial& trial);
+
 /// The time before any finals, us; 0 if it did not run.
 double first_time_us(const Trial& trial);
 

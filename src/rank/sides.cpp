@@ -30,8 +30,7 @@ std::span<const char* const> compare_columns() {
   static const std::vector<const char*> columns = [] {
     const auto of_ranking = ranking_columns();
     std::vector<const char*> all(of_ranking.begin(), of_ranking.end());
-    all.push_back("driver_version");
-    all.push_back("reason");
+    all.insert(all.end(), {"driver_version", "reason", "mean_us", "min_us", "stddev_us", "sample_count"});
     return all;
   }();
   return columns;

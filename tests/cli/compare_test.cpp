@@ -1,5 +1,6 @@
 // `tiletune compare` as people call it: sides, predictions, messages, exit codes.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -214,6 +215,38 @@ TEST(Compare, LinesFitTheWidthThatIsAskedFor) {
   EXPECT_EQ(run_in("60", with(kBoth, {"-o", "comparison.txt"})), "");
   EXPECT_EQ(read_file(sandbox.folder() / "comparison.txt"), run_in("120", kBoth)) << "a file is no terminal";
   EXPECT_NE(run_in("60", kBoth), run_in("120", kBoth));
+}
+
+TEST(Compare, ComparesTheStatisticThatIsAskedFor) {
+  const Sandbox sandbox;
+  const auto cache = [](const char* gpu, const char* times) {
+    return fmt::format(
+        R"({{"device_name": "{}", "kernel_name": "k", "problem_size": 1, "tune_params_keys": ["x"],
+        "cache": {{"1": {{"x": 1, "time": 3{}}}, "2": {{"x": 2, "time": 4}}}}}})",
+        gpu, times);
+  };
+  sandbox.write("a.json", cache("GPU A", R"(, "times": [1, 2, 6])"));
+  sandbox.write("b.json", cache("GPU B", R"(, "times": [2, 2, 5])"));
+  ASSERT_EQ(sandbox.run({"import", "a.json", "b.json", "--db", "r.db"}).code, 0);
+  const auto compared = [&](const std::string& statistic) {
+    return nlohmann::json::parse(
+        sandbox.run({"compare", "--db", "r.db", "--statistic", statistic, "--format", "json"}).out);
+  };
+  const auto best_us = [](const nlohmann::json& document) {
+    return document["problems"][0]["configurations"][0]["on"][0]["time_us"].get<double>();
+  };
+  EXPECT_EQ(best_us(compared("median")), 2000);
+  EXPECT_EQ(best_us(compared("mean")), 3000);
+  EXPECT_EQ(best_us(compared("min")), 1000);
+  EXPECT_EQ(compared("min")["statistic"], "min");
+  EXPECT_EQ(compared("median")["other_statistic"], 2) << "rows without samples have a mean alone";
+  EXPECT_EQ(compared("mean")["other_statistic"], 0);
+  EXPECT_TRUE(
+      has_line(sandbox.run({"compare", "--db", "r.db"}).out, {"note", "2 rows without median", "mean"}));
+  EXPECT_TRUE(
+      has_line(sandbox.run({"compare", "--db", "r.db", "--statistic", "min"}).out, {"min", "--statistic"}));
+  expect_error(sandbox.run({"compare", "--db", "r.db", "--statistic", "mode"}), kUserError,
+               {"--statistic", "'mode'", "median, mean, min"});
 }
 
 }  // namespace compare_test

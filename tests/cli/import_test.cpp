@@ -119,6 +119,26 @@ TEST(ImportCommand, WhereNothingIsTakenInNoDatabaseIsLeft) {
   EXPECT_TRUE(std::filesystem::exists(sandbox.folder() / "r.db")) << "it was there before";
 }
 
+TEST(ImportCommand, CountsWhatItLeavesOut) {
+  const Sandbox sandbox;
+  const std::string head =
+      R"({"device_name": "A", "kernel_name": "k", "problem_size": 1, "tune_params_keys": ["x"], "cache": {)";
+  sandbox.write(
+      "a.json",
+      head + R"("1": {"x": 1, "time": 1}, "2": {"x": 2, "time": "\u001bx"}, "3": {"x": 4, "time": 1}}})");
+  expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError,
+               {"a.json: /cache/2/time", "--skip-bad"});
+  const Finished run = sandbox.run({"import", "a.json", "--db", "r.db", "--skip-bad"});
+  EXPECT_TRUE(has_line(run.out, {"1 row:", "ok 1"})) << run.err;
+  EXPECT_TRUE(has_line(run.out, {"2 bad rows", "a.json: /cache/2/time", "?x"}));
+  const auto json = nlohmann::json::parse(
+      sandbox.run({"import", "a.json", "--db", "r.db", "--skip-bad", "--format", "json"}).out);
+  EXPECT_EQ(json["files"][0]["bad_rows"], 2);
+  sandbox.write("b.json", head + R"("2": {"x": 2, "time": "x"}}})");
+  expect_error(sandbox.run({"import", "b.json", "--db", "r.db", "--skip-bad"}), kUserError,
+               {"b.json:", "bad rows alone", "/cache/2/time"});
+}
+
 TEST(ImportCommand, AFileWithoutRowsIsAMistake) {
   const Sandbox sandbox;
   sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,

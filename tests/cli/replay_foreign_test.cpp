@@ -85,12 +85,23 @@ TEST(ReplayForeign, ADatabaseAndTheFileItselfAnswerAlike) {
   EXPECT_EQ(json_of(sandbox, replay(kT1, "a.db", random)).at("problems"), expected.at("problems"));
 }
 
-TEST(ReplayForeign, WhatT4LeavesOutTheConfigAndTheCommandLineSay) {
+/// The config's problem need not be the recording's.
+TEST(ReplayForeign, WhatT4LeavesOutMustBeSaid) {
   const Sandbox sandbox;
   expect_error(sandbox.run(replay_hub("A100_T4.json.gz")), kUserError,
                {"A100_T4.json.gz:", "which GPU", "--gpu"});
-  const auto problem =
-      json_of(sandbox, replay_hub("A100_T4.json.gz", {"--gpu", "A100"})).at("problems").at(0);
+  expect_error(sandbox.run(replay_hub("A100_T4.json.gz", {"--gpu", "A100"})), kUserError,
+               {"A100_T4.json.gz:", "which problem", "--problem", "replay the database"});
+  const std::vector<std::string> import{
+      "import", (kHub / "A100_T4.json.gz").string(), "--gpu", "A100", "--kernel", "convolution_kernel"};
+  const auto imported_as = [&](const std::string& problem) {
+    std::vector<std::string> arguments = import;
+    arguments.insert(arguments.end(), {"--problem", problem, "--db", problem + ".db"});
+    EXPECT_EQ(sandbox.run(arguments).code, 0);
+    return replay(kT1, problem + ".db");
+  };
+  expect_error(sandbox.run(imported_as("1024x1024")), kNothingToDo, {"4096x4096", "1024x1024"});
+  const auto problem = json_of(sandbox, imported_as("4096x4096")).at("problems").at(0);
   EXPECT_EQ(problem.at("recorded"), 4362);
   EXPECT_EQ(problem.at("percent_of_best"), 100);
   EXPECT_EQ(problem.at("found_after_evaluations"), 1070);

@@ -6,9 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "importing.h"
+#include "rank/ranking.h"
 
 namespace tiletune {
 namespace import_test {
+
+const std::filesystem::path kRecordings =
+    std::filesystem::path(TILETUNE_SOURCE_DIR) / "tests/data/recordings";
 
 class Import : public Importing {};
 
@@ -49,7 +53,7 @@ TEST_F(Import, AToolsFigureMayBeSomewhatBesideItsSamples) {
 TEST_F(Import, FiguresThatCannotBeAreLeftOut) {
   for (const char* figure : {"-3", "1e300", "NaN", "Infinity", "1.1e12"}) {
     import_text(cache(fmt::format(
-        R"("1": {{"x": "{0}", "time": 1, "GFLOP/s": {0}, "compile_time": {0}, "benchmark_time": {0}}})",
+        R"("{0}": {{"x": "{0}", "time": 1, "GFLOP/s": {0}, "compile_time": {0}, "benchmark_time": {0}}})",
         figure)));
     const Trial row = rows().back();
     EXPECT_FALSE(row.tflops || row.compile_ms || row.measure_ms) << figure;
@@ -109,7 +113,7 @@ TEST_F(Import, AnUnfinishedCacheGivesTheRowsThatAreThere) {
 
 /// Whoever is killed as it writes stops anywhere.
 TEST_F(Import, ACacheThatEndsInTheMiddleOfARowGivesTheRowsBefore) {
-  const std::string row = R"("2é": {"x": -2.5e1, "time": 2, "times": [1, null, true], "note": "\u00e9"})";
+  const std::string row = R"("-25,é": {"x": -2.5e1, "time": 2, "times": [1, null, true], "note": "\u00e9"})";
   const std::string before = open_cache("\"1\": {\"x\": 1, \"time\": 1},\n");
   for (std::size_t bytes = 1; bytes < row.size(); ++bytes) {
     const ImportSummary summary = import_text(before + row.substr(0, bytes));
@@ -155,7 +159,7 @@ TEST_F(Import, AProblemThatIsNoSizesThroughoutIsAName) {
 TEST_F(Import, ValuesKeepTheirTypes) {
   import_text(R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
     "tune_params_keys": ["i", "f", "s", "b"],
-    "cache": {"1,0.5,a,True": {"i": -1, "f": 1.0, "s": "a\"\u00b5", "b": true, "time": 1}}})");
+    "cache": {"-1,1.0,a,b,True": {"i": -1, "f": 1.0, "s": "a\"\u00b5", "b": true, "time": 1}}})");
   ASSERT_EQ(rows().size(), 1U);
   EXPECT_EQ(rows()[0].parameters, R"({"i":-1,"f":1.0,"s":"a\"µ","b":true})");
 }
@@ -207,7 +211,7 @@ TEST_F(Import, ASecondGpuUnderTheNameOfTheFirstIsAnError) {
       1U);
   EXPECT_TRUE(carries(refusal(cache(R"("1": {"x": true, "time": 4})", "of T4")), {"/cache/1", "2000 us"}))
       << "1.0 and true are one value";
-  const std::string second = cache(R"("1": {"x": 3, "time": 2}, "2": {"x": 2, "time": 4})", "x86_64");
+  const std::string second = cache(R"("3": {"x": 3, "time": 2}, "2": {"x": 2, "time": 4})", "x86_64");
   import_text(first);
   EXPECT_TRUE(carries(refusal(second), {"file.json: /cache/2", "4000 us", "3000 us", "'x86_64'", "--gpu",
                                         "--recorded-again"}));
@@ -268,13 +272,14 @@ TEST_F(Import, T4ResultsThatAreNotCorrectAreWrongWhateverElseTheRowSays) {
 }
 
 TEST_F(Import, LargeIntegersStayApart) {
-  import_text(cache(R"("1": {"x": 9223372036854775806, "time": 1}, "2": {"x": 9223372036854775807, "time": 1},
-                       "3": {"x": -9223372036854775808, "time": 1}, "4": {"x": 1e18, "time": 1})"));
+  import_text(cache(R"("9223372036854775806": {"x": 9223372036854775806, "time": 1},
+                       "9223372036854775807": {"x": 9223372036854775807, "time": 1},
+                       "-9223372036854775808": {"x": -9223372036854775808, "time": 1}, "1e+18": {"x": 1e18, "time": 1})"));
   EXPECT_EQ(rows().size(), 4U);
 }
 
 TEST_F(Import, LargeFractionsAreTaken) {
-  import_text(cache(R"("1": {"x": 1e18, "time": 1}, "2": {"x": [-1.5e18, 1], "time": 1})"));
+  import_text(cache(R"("1e+18": {"x": 1e18, "time": 1}, "[-1.5e+18, 1]": {"x": [-1.5e18, 1], "time": 1})"));
   ASSERT_EQ(rows().size(), 2U);
   EXPECT_EQ(rows()[0].parameters, R"({"x":1e+18})");
 }
@@ -296,6 +301,172 @@ TEST_F(Import, T4InvaliditiesAndUnits) {
   EXPECT_EQ(rows()[1].outcome, Outcome::timeout);
   EXPECT_EQ(rows()[2].outcome, Outcome::wrong_result);
   EXPECT_EQ(rows()[3].outcome, Outcome::refused);
+}
+
+TEST_F(Import, ValuesThatOnlyTheKeySaysAreReadFromIt) {
+  const std::string head = R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
+    "tune_params_keys": ["i", "f", "b", "s"], "cache": {)";
+  import_text(head +
+              R"("32,0.5,True,a b": {"time": 1}, "64, 1.0, False, c": {"i": 64, "f": 1, "time": 2}}})");
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].parameters, R"({"i":32,"f":0.5,"b":true,"s":"a b"})");
+  EXPECT_EQ(rows()[1].parameters, R"({"i":64,"f":1,"b":false,"s":"c"})");
+  EXPECT_TRUE(
+      carries(refusal(head + R"("32,0.5,True,a": {"i": 32, "f": 0.25, "b": true, "s": "a", "time": 1}}})"),
+              {"file.json: /cache/32,0.5,True,a", "key", "0.5", "'f'", "0.25"}));
+  EXPECT_TRUE(carries(refusal(head + R"("32,0.5,True": {"i": 32, "f": 0.5, "b": true, "time": 1}}})"),
+                      {"file.json: /cache/32,0.5,True", "'s'"}));
+  EXPECT_EQ(
+      import_text(head + R"("1,1.0,True,a,b": {"i": 1, "f": 1.0, "b": 1, "s": "a,b", "time": 1}}})").new_rows,
+      1U)
+      << "a string with a comma makes the key ambiguous";
+}
+
+TEST_F(Import, TwoResultsOfOneConfigurationInOneFileAreAnError) {
+  const std::string head = R"({"metadata": {"timeunit": "us"}, "results": [)";
+  const auto row = [](const char* x, const char* more) {
+    return fmt::format(R"({{"configuration": {{"x": {}}}, "times": {{{}}}, "invalidity": )", x, more);
+  };
+  const ImportFacts facts{"A", "1", "k", ""};
+  const std::string first = head + row("1", R"("runtimes": [5])") + R"("correct"},)";
+  EXPECT_TRUE(carries(refusal(first + row("1.0", R"("runtimes": [7])") + R"("correct"}]})", facts),
+                      {"file.json: /results/1", "7 us", "earlier row", "5 us", "--gpu", "--recorded-again"}));
+  EXPECT_TRUE(
+      carries(refusal(first + row("1", "") + R"("runtime"}]})", facts), {"/results/1", "5 us", "no time"}));
+  EXPECT_TRUE(rows().empty());
+  const ImportSummary same = import_text(first + row("1", R"("runtimes": [5])") + R"("correct"}]})", facts);
+  EXPECT_EQ(same.rows, 2U);
+  EXPECT_EQ(same.repeats, 1U);
+  EXPECT_EQ(same.new_rows, 1U);
+  ImportFacts again = facts;
+  again.recorded_again = true;
+  EXPECT_EQ(import_text(first + row("1", R"("runtimes": [7])") + R"("correct"}]})", again).new_rows, 1U);
+}
+
+/// KTT's output of a kernel with one parameter: its value, the time (0: it failed), and what ran it.
+std::string ktt(const std::vector<std::tuple<int, double, std::string>>& results) {
+  std::string text =
+      R"({"Metadata": {"Device": "A", "TimeUnit": "Microseconds", "Timestamp": "2022-6-1 13:55:7 UTC"},
+                         "Results": [)";
+  for (const auto& [value, time, more] : results)
+    text += fmt::format(R"({}{{"KernelName": "k", "Status": "{}", "TotalDuration": {}, "Configuration":
+        [{{"Name": "B", "Value": {}}}], "ComputationResults": [{{"Duration": {}{}}}]}})",
+                        text.back() == '[' ? "" : ",", time == 0 ? "ComputationFailed" : "Ok", time, value,
+                        time, more);
+  return text + "]}";
+}
+
+TEST_F(Import, OfRepeatsOfKttTheFastestCountsAndProfiledLaunchesDoNot) {
+  const ImportFacts facts{"", "1", "", ""};
+  const char* profiled = R"(, "ProfilingData": {"Counters": [], "RemainingProfilingRuns": 0})";
+  const std::string text = ktt({{64, 60, ""},
+                                {128, 52, ""},
+                                {64, 50, ""},
+                                {64, 55, ""},
+                                {64, 0, ""},
+                                {32, 0, ""},
+                                {32, 80, ""},
+                                {64, 9, profiled},
+                                {16, 9, profiled}});
+  const ImportSummary summary = import_text(text, facts);
+  EXPECT_EQ(summary.rows, 7U);
+  EXPECT_EQ(summary.repeats, 4U);
+  EXPECT_EQ(summary.profiled, 2U);
+  EXPECT_EQ(summary.first_recorded_at, "2022-06-01T13:55:07Z");
+  RankingRows ranking = ranking_rows(database_, {});
+  const auto ranked = rank_rows(ranking);
+  ASSERT_EQ(ranked.size(), 1U);
+  std::vector<double> times;
+  for (const auto& row : ranked.front().rows) times.push_back(*database_.row(row.id).median_us);
+  EXPECT_EQ(times, (std::vector<double>{50, 52, 80}));
+  const ImportSummary again = import_text(text, facts);
+  EXPECT_EQ(again.new_rows, 0U);
+  EXPECT_EQ(again.known_rows, summary.new_rows);
+}
+
+TEST_F(Import, BadRowsMayBeLeftOut) {
+  const std::string text = cache(R"("1": {"x": 1, "time": 1}, "2": {"x": 2, "time": "Exploded"}, "3": [3],
+                                    "4": {"x": 5, "time": 1})");
+  EXPECT_TRUE(carries(refusal(text), {"file.json: /cache/2/time", "'Exploded'", "--skip-bad"}));
+  ImportFacts facts;
+  facts.skip_bad = true;
+  const ImportSummary summary = import_text(text, facts);
+  EXPECT_EQ(summary.rows, 1U);
+  EXPECT_EQ(summary.bad_rows, 3U);
+  EXPECT_TRUE(carries(summary.first_bad, {"file.json: /cache/2/time", "'Exploded'"}));
+  const std::string no_unit = refusal(R"({"metadata": {}, "results": [{"configuration": {"x": 1},
+      "times": {"runtimes": [1]}, "invalidity": "correct"}]})",
+                                      {"A", "1", "k", "", true});
+  EXPECT_TRUE(carries(no_unit, {"/metadata/timeunit", "--time-unit"}))
+      << "what the file lacks is no row's fault";
+  EXPECT_EQ(no_unit.find("--skip-bad"), no_unit.npos) << no_unit;
+}
+
+TEST_F(Import, TheUnitOfAMeasurementStandsForAFileThatSaysNone) {
+  import_text(R"({"metadata": {}, "results": [
+    {"configuration": {"x": 1}, "times": {"compilation_time": 3, "runtimes": [0.5]}, "invalidity": "correct",
+     "measurements": [{"name": "time", "value": 0.5, "unit": "ms"}]},
+    {"configuration": {"x": 2}, "times": {}, "invalidity": "correct",
+     "measurements": [{"name": "time", "value": 250, "unit": "us"}]},
+    {"configuration": {"x": 3}, "times": {"compilation_time": 3}, "invalidity": "runtime"}]})",
+              {"A", "1", "k", ""});
+  ASSERT_EQ(rows().size(), 3U);
+  EXPECT_EQ(rows()[0].median_us, 500);
+  EXPECT_EQ(rows()[0].samples_us, std::vector<double>{500});
+  EXPECT_EQ(rows()[0].compile_ms, 3);
+  EXPECT_EQ(rows()[1].median_us, 250);
+  EXPECT_FALSE(rows()[2].compile_ms) << "nobody says its unit";
+}
+
+TEST_F(Import, NvbenchNamesItsGpusAndItsAxes) {
+  const ImportFacts facts{"", "M, N", "", ""};
+  const ImportSummary summary = import(kRecordings / "nvbench.json", facts);
+  EXPECT_EQ(summary.format, "NVBench output");
+  ASSERT_EQ(rows().size(), 4U);
+  EXPECT_EQ(rows()[0].gpu, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(rows()[0].template_name, "copy_rows");
+  EXPECT_EQ(rows()[0].problem, "1024x2048");
+  EXPECT_EQ(rows()[0].parameters, R"({"Block":128,"T":"F32"})");
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 40);
+  EXPECT_DOUBLE_EQ(*rows()[0].mean_us, 44);
+  EXPECT_DOUBLE_EQ(*rows()[0].min_us, 39);
+  EXPECT_DOUBLE_EQ(*rows()[1].median_us, 37.5) << "older versions report a mean alone";
+  EXPECT_EQ(rows()[1].mean_us, rows()[1].median_us);
+  EXPECT_EQ(rows()[2].outcome, Outcome::launch_failed);
+  EXPECT_TRUE(carries(rows()[2].reason, {"too many threads"}));
+  EXPECT_EQ(rows()[3].gpu, "NVIDIA L4");
+  EXPECT_TRUE(carries(error_of([&] {
+                        import(kRecordings / "nvbench.json", {"", "M,K", "", ""});
+                      }),
+                      {"/benchmarks/0/states/0", "'K'", "--problem"}));
+  import(kRecordings / "nvbench.json", {"", "large", "", ""});
+  EXPECT_EQ(rows()[4].parameters, R"({"M":1024,"N":2048,"Block":128,"T":"F32"})");
+  EXPECT_EQ(rows()[4].problem, "large");
+}
+
+TEST_F(Import, TablesOfTheCutlassProfilerSayTheirSizesAndKernels) {
+  const ImportSummary summary = import(kRecordings / "cutlass.gemm.csv", {"NVIDIA A100", "", "", ""});
+  EXPECT_EQ(summary.format, "CUTLASS profiler table");
+  EXPECT_EQ(summary.rows, 5U);
+  ASSERT_EQ(rows().size(), 5U);
+  EXPECT_EQ(rows()[0].problem, "1024x512x256");
+  EXPECT_EQ(rows()[0].template_name,
+            "gemm A=f16:row B=f16:column C=f32:row alpha=1 beta=0 batch_count=1 accum=f32");
+  EXPECT_EQ(
+      rows()[0].parameters,
+      R"({"Provider":"CUTLASS","Operation":"wide_tile","split_k_slices":1,"op_class":"tensorop","cta_m":128,)"
+      R"("cta_n":64,"stages":4})");
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 25);
+  EXPECT_DOUBLE_EQ(*rows()[0].tflops, 10.7);
+  EXPECT_EQ(rows()[2].outcome, Outcome::wrong_result);
+  EXPECT_EQ(rows()[3].outcome, Outcome::refused);
+  RankingRows ranking = ranking_rows(database_, {});
+  EXPECT_EQ(rank_rows(ranking).size(), 2U) << "products of other types are not compared";
+  EXPECT_TRUE(
+      carries(error_of([&] {
+                import(write("cut.csv", "OperationKind,Operation,gemm_kind,m\ngemm,a\n"), {"A", "", "", ""});
+              }),
+              {"cut.csv: /table/line 2", "CUTLASS"}));
 }
 
 TEST_F(Import, AnExportOfTiletunesIsRefusedWithTheRemedy) {

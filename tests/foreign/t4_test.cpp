@@ -61,6 +61,26 @@ TEST_F(T4, WhatIsOutOfDateIsNoResult) {
   EXPECT_EQ(document["metadata"]["tiletune"]["other_rows"][0]["key"], "old") << "nothing is lost";
 }
 
+/// A mean and a median may be far apart, and an import must find the row again.
+TEST_F(T4, WritesTheStatisticThatTheSourceHas) {
+  import_text(cache(R"("1": {"x": 1, "time": 3, "times": [1, 1, 7]}, "2": {"x": 2, "time": 5})"));
+  const auto document = nlohmann::ordered_json::parse(exported());
+  EXPECT_EQ(document["results"][0]["measurements"].dump(),
+            R"([{"name":"time","value":3000.0,"unit":"us","statistic":"mean"}])");
+  EXPECT_EQ(import(write("mean.T4.json", exported())).known_rows, 2U);
+  Trial measured = timed_trial("m", 12.5, 0.5);
+  measured.parameters = R"({"x":3})";
+  measured.samples_us = {12, 12.5, 16};
+  Database own(folder_ / "own.db", Database::Mode::read_write);
+  own.record(measured);
+  std::ostringstream out;
+  write_t4(out, own, {});
+  import(write("median.T4.json", out.str()));
+  const Trial row = rows().back();
+  EXPECT_EQ(row.median_us, 12.5);
+  EXPECT_EQ(row.mean_us, 13.5) << "of the samples";
+}
+
 TEST_F(T4, SaysWhatOthersRead) {
   Trial fast = timed_trial("fast", 12.5, 0.5);
   fast.parameters = R"({"BM":64})";
@@ -77,7 +97,7 @@ TEST_F(T4, SaysWhatOthersRead) {
   EXPECT_EQ(row["configuration"].dump(), R"({"BM":64})");
   EXPECT_EQ(row["times"].dump(), R"({"compilation_time":2000.0,"runtimes":[12.0,12.5,13.0]})");
   EXPECT_EQ(row["invalidity"], "correct");
-  EXPECT_EQ(row["measurements"].dump(), R"([{"name":"time","value":12.5,"unit":"us"}])");
+  EXPECT_EQ(row["measurements"].dump(), R"([{"name":"time","value":12.5,"unit":"us","statistic":"median"}])");
   EXPECT_EQ(document["results"][1]["invalidity"], "correctness");
   EXPECT_EQ(document["results"][1]["correctness"], 0);
 }
