@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -63,6 +64,13 @@ struct KnownTime {
   bool is_of_file = false;
 };
 
+/// A row that is to be written.
+struct PendingRow {
+  Trial row;
+  Where where;
+  std::optional<double> other_us;  ///< of the database, if it differs
+};
+
 class Import {
  public:
   Import(Database& database, const std::filesystem::path& file, ImportFacts facts,
@@ -84,6 +92,8 @@ class Import {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     summary_.unfinished = end != DocumentEnd::whole;
     summary_.lost_row = end == DocumentEnd::within_a_row;
+    write_pending();
+    collect_written();
     batch_->commit();
     return std::move(summary_);
   }
@@ -145,7 +155,7 @@ class Import {
       return;
     }
     count();
-    if (gpus_.insert(row_.gpu).second && !facts_.recorded_again) read_known_times();
+    if (!facts_.recorded_again && gpus_.insert(row_.gpu).second) read_known_times();
     const double time = time_of(row_);
     const auto [known, is_new] = times_.try_emplace(configuration_of(row_), KnownTime{time, true});
     const KnownTime before = known->second;
@@ -153,18 +163,47 @@ class Import {
     if (!is_new && before.is_of_file) {
       ++summary_.repeats;
       if (!differs || (kind_->repeats && (time == 0 || (before.us > 0 && before.us < time)))) return;
-      if (!kind_->repeats && !facts_.recorded_again) refuse("an earlier row of the file", before.us, where);
+      if (!kind_->repeats && !facts_.recorded_again)
+        refuse(row_, "an earlier row of the file", before.us, where);
     }
     known->second = {time, true};
     row_.key = key_of(row_);
-    const bool is_added = batch_->add(row_);
-    ++(is_added ? summary_.new_rows : summary_.known_rows);
-    if (is_added && differs && !before.is_of_file && time > 0) refuse("the database", before.us, where);
+    if (pending_count_ == pending_.size()) pending_.emplace_back();
+    PendingRow& pending = pending_[pending_count_++];
+    std::swap(pending.row, row_);
+    pending.where = where;
+    pending.other_us.reset();
+    if (differs && !before.is_of_file && time > 0) pending.other_us = before.us;
+    constexpr std::size_t kRowsAtOnce = 512;
+    if (pending_count_ == kRowsAtOnce) write_pending();
     constexpr std::uint64_t kOften = 65536;
     if (summary_.rows % kOften == 0) progress_(summary_.rows);
   }
 
+  /// Rows are written by a thread of its own while the next ones are read.
+  void write_pending() {
+    collect_written();
+    std::swap(pending_, written_);
+    written_count_ = std::exchange(pending_count_, 0);
+    writer_ = std::async(std::launch::async, [this] {
+      std::vector<bool> added;
+      for (std::size_t i = 0; i < written_count_; ++i) added.push_back(batch_->add(written_[i].row));
+      return added;
+    });
+  }
+
+  void collect_written() {
+    if (!writer_.valid()) return;
+    const std::vector<bool> added = writer_.get();
+    for (std::size_t i = 0; i < added.size(); ++i) {
+      ++(added[i] ? summary_.new_rows : summary_.known_rows);
+      const PendingRow& written = written_[i];
+      if (added[i] && written.other_us) refuse(written.row, "the database", *written.other_us, written.where);
+    }
+  }
+
   void read_known_times() {
+    collect_written();
     static constexpr std::array kColumns{"gpu",     "problem", "template", "parameters",
                                          "outcome", "mean_us", "median_us"};
     TrialFilter filter;
@@ -175,10 +214,10 @@ class Import {
     });
   }
 
-  [[noreturn]] void refuse(const char* whose, double other_us, const Where& where) const {
+  [[noreturn]] void refuse(const Trial& row, const char* whose, double other_us, const Where& where) const {
     const auto said = [](double us) { return us > 0 ? fmt::format("{:.6g} us", us) : "no time"; };
     throw UserError(fmt::format("this configuration took {}, but {} has {} for it on '{}'",
-                                said(time_of(row_)), whose, said(other_us), row_.gpu),
+                                said(time_of(row)), whose, said(other_us), row.gpu),
                     where,
                     facts_.replayed ? "Import it with --recorded-again, and replay the database."
                                     : "If this is another GPU, name it: --gpu NAME. If the same GPU was "
@@ -238,6 +277,9 @@ class Import {
   std::set<std::string> lists_;  ///< of names of parameters
   std::set<std::string> names_;  ///< of parameters
   ImportSummary summary_;
+  std::vector<PendingRow> pending_, written_;  ///< longer than their counts, because memory is used again
+  std::size_t pending_count_ = 0, written_count_ = 0;
+  std::future<std::vector<bool>> writer_;  ///< the last, so that it ends before what it uses is gone
 };
 
 }  // namespace
