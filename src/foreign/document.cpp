@@ -267,7 +267,8 @@ std::string to_json_text(const JsonValue& value) {
 }
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
-  if (std::filesystem::is_regular_file(file) && ByteStream(file).next().starts_with(kSqliteMagic))
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(file, unknown) && ByteStream(file).next().starts_with(kSqliteMagic))
     throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
   return DocumentReader(file, events).run();
 }
