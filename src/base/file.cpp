@@ -82,7 +82,8 @@ void remove_abandoned_drafts(const fs::path& target) {
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(kUnfinished) ||
-        name.size() != prefix.size() + kDigits + kUnfinished.size())
+        name.size() != prefix.size() + kDigits + kUnfinished.size() ||
+        name.find_first_not_of("0123456789abcdef", prefix.size()) != prefix.size() + kDigits)
       continue;
     const Descriptor draft(::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
