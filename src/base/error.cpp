@@ -1,5 +1,8 @@
 #include "base/error.h"
 
+#include "base/printable.h"
+#include "base/text.h"
+
 namespace tiletune {
 
 namespace {
@@ -18,11 +21,19 @@ std::string escaped(const std::string& key) {
   return out;
 }
 
+/// Lines after the first, such as those of a compiler's log, are behind "    | ", so that no line break in a
+/// name of somebody else's begins a line that reads like tiletune's own.
+std::string quoted_lines(std::string_view text) {
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::string& line : lines) line = printable(line);
+  return join(lines, "\n    | ");
+}
+
 std::string full_text(const std::string& what, const Where& where, const std::string& remedy) {
-  std::string text = where.text();
+  std::string text = printable(where.text());
   if (!text.empty()) text += ": ";
-  text += what;
-  if (!remedy.empty()) text += "\n  " + remedy;
+  text += quoted_lines(what);
+  if (!remedy.empty()) text += "\n  " + quoted_lines(remedy);
   return text;
 }
 

@@ -18,7 +18,8 @@ struct Where {
   Where at(size_t index) const;
 };
 
-/// A mistake of the person who runs tiletune: what is wrong, where, and what to do about it. Exits 2.
+/// A mistake of the person who runs tiletune: what is wrong, where, and what to do about it. Exits 2. what()
+/// is printable, and quotes all lines after the first.
 class UserError : public std::runtime_error {
  public:
   UserError(std::string what, Where where, std::string remedy);

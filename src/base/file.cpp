@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ext/stdio_filebuf.h>
@@ -22,6 +23,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/byte_stream.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/folder.h"
@@ -61,10 +63,34 @@ constexpr mode_t kUmaskDecides = 0666;
                   "Check that the folder is writable and the disk has space.");
 }
 
+constexpr std::string_view kUnfinished = ".unfinished";
+constexpr std::size_t kDigits = 16;
+
 /// Names a file beside another one; nobody else takes that name.
 std::string draft_name(const fs::path& target) {
   std::random_device random;
-  return fmt::format("{}.{:08x}{:08x}", target.string(), random(), random());
+  return fmt::format("{}.{:08x}{:08x}{}", target.string(), random(), random(), kUnfinished);
+}
+
+fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : "."; }
+
+/// Removes the drafts of a file whose writers were killed: no process has them locked.
+void remove_abandoned_drafts(const fs::path& target) {
+  const std::string prefix = target.filename().string() + ".";
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(folder_of(target), error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(kUnfinished) ||
+        name.size() != prefix.size() + kDigits + kUnfinished.size() ||
+        name.find_first_not_of("0123456789abcdef", prefix.size()) != prefix.size() + kDigits)
+      continue;
+    const Descriptor draft(::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (draft.is_open() && ::fstat(draft.number(), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == ::geteuid() && ::flock(draft.number(), LOCK_EX | LOCK_NB) == 0)
+      ::unlink(entry->path().c_str());
+  }
 }
 
 using Buffer = __gnu_cxx::stdio_filebuf<char>;
@@ -83,19 +109,24 @@ void write_through(const fs::path& path, std::filebuf& file,
   }
 }
 
-/// A new empty file beside another one; removed unless it has taken that one's place, with its permissions.
-/// Until then it is private where it replaces one, which may be secret.
+/// A new empty file, which takes the place of another one with its permissions, or is gone. Until then it has
+/// no name, so that nothing of a writer that is killed stays. Where the file system needs one, it is locked.
+/// It is private where it replaces one, which may be secret.
 class Draft {
  public:
-  Draft(const fs::path& target, const std::string& name, mode_t permissions) : target_(target) {
+  Draft(const fs::path& target, mode_t permissions) : target_(target) {
     std::error_code ignored;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
     struct stat old {};
     if (::stat(target.c_str(), &old) == 0) permissions_ = old.st_mode & ~static_cast<mode_t>(S_IFMT);
-    descriptor_ = Descriptor(
-        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions_ ? kPrivate : permissions));
+    if (permissions_) permissions = kPrivate;
+    descriptor_ =
+        Descriptor(::open(folder_of(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, permissions));
+    if (descriptor_.is_open()) return;
+    name_ = draft_name(target);
+    descriptor_ = Descriptor(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
     if (!descriptor_.is_open()) fail(target, kNotWritten, errno);
-    name_ = name;
+    ::flock(descriptor_.number(), LOCK_EX | LOCK_NB);
   }
   ~Draft() {
     std::error_code ignored;
@@ -113,6 +144,12 @@ class Draft {
   void replace_target() {
     std::error_code error;
     if (permissions_) ::fchmod(descriptor_.number(), *permissions_);
+    if (name_.empty()) {
+      name_ = draft_name(target_);
+      const std::string open = fmt::format("/proc/self/fd/{}", descriptor_.number());
+      if (::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+        fail(target_, kNotWritten, errno);
+    }
     fs::rename(name_, target_, error);
     if (error) fail(target_, "cannot be replaced", error.value());
     name_.clear();
@@ -125,9 +162,10 @@ class Draft {
   std::optional<mode_t> permissions_;  ///< of the file there; none: there is none yet
 };
 
-void stream_atomically(const fs::path& target, const std::string& name,
-                       const std::function<void(std::ostream&)>& write, mode_t permissions = kUmaskDecides) {
-  Draft draft(target, name, permissions);
+void stream_atomically(const fs::path& target, const std::function<void(std::ostream&)>& write,
+                       mode_t permissions = kUmaskDecides) {
+  remove_abandoned_drafts(target);
+  Draft draft(target, permissions);
   draft.write(write);
   draft.replace_target();
 }
@@ -138,50 +176,6 @@ auto all_of(std::string_view content) {
     out.write(content.data(), static_cast<std::streamsize>(content.size()));
   };
 }
-
-std::atomic<const char*> unfinished = nullptr;
-static_assert(std::atomic<const char*>::is_always_lock_free, "signal handlers read it");
-
-constexpr std::array kEnding{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-
-/// None of the ending signals interrupts it: several may come at once.
-void remove_and_end(int signal) {
-  remove_unfinished_file();
-  ::signal(signal, SIG_DFL);
-  // Pending until the handler returns.
-  ::raise(signal);
-}
-
-void replace_handlers(void (*before)(int), void (*after)(int)) {
-  for (const int signal : kEnding) {
-    struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != before) continue;
-    action.sa_handler = after;
-    action.sa_flags = 0;
-    ::sigemptyset(&action.sa_mask);
-    for (const int other : kEnding) ::sigaddset(&action.sa_mask, other);
-    ::sigaction(signal, &action, nullptr);
-  }
-}
-
-/// While it lives, SIGHUP, SIGINT, SIGQUIT or SIGTERM removes the file before it ends the program. Signals
-/// that are caught or ignored already are left alone. One at a time.
-class UnfinishedFile {
- public:
-  explicit UnfinishedFile(std::string name) : name_(std::move(name)) {
-    unfinished = name_.c_str();
-    replace_handlers(SIG_DFL, remove_and_end);
-  }
-  ~UnfinishedFile() {
-    replace_handlers(remove_and_end, SIG_DFL);
-    unfinished = nullptr;
-  }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-
- private:
-  std::string name_;
-};
 
 }  // namespace
 
@@ -199,20 +193,34 @@ std::string read_open_file(const Descriptor& file, const fs::path& name, std::si
   return content;
 }
 
-std::string read_file(const fs::path& path, std::size_t limit_bytes) {
+bool is_of_kernel(const fs::path& path) {
+  constexpr std::array<std::int64_t, 4> kTypes{PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+  struct statfs facts {};
+  return ::statfs(path.c_str(), &facts) == 0 && std::ranges::find(kTypes, facts.f_type) != kTypes.end();
+}
+
+Descriptor open_input(const fs::path& path) {
   const Where where{path.string(), ""};
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) fail_to_read(where);
-  if (S_ISDIR(status.st_mode)) throw UserError("this is a folder, not a file", where, "Name the file in it.");
+  const auto check = [&] {
+    if (S_ISDIR(status.st_mode))
+      throw UserError("this is a folder, not a file", where, "Name the file in it.");
+    if (S_ISFIFO(status.st_mode) || (S_ISREG(status.st_mode) && !is_of_kernel(path))) return;
+    throw UserError(fmt::format("this is a {}, not a file", S_ISSOCK(status.st_mode) ? "socket" : "device"),
+                    where, "Name a file.");
+  };
   // A device may never end, and merely opening it may do something.
-  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-    throw UserError(
-        S_ISSOCK(status.st_mode) ? "this is a socket, not a file" : "this is a device, not a file", where,
-        "Name a file.");
+  if (::stat(path.c_str(), &status) != 0) fail_to_read(where);
+  check();
   // Opening a pipe that has no writer must not wait for one.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (file.number() < 0) fail_to_read(where);
-  return read_open_file(file, path, limit_bytes);
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.is_open() || ::fstat(file.number(), &status) != 0) fail_to_read(where);
+  check();  // The name may mean another file by now.
+  return file;
+}
+
+std::string read_file(const fs::path& path, std::size_t limit_bytes) {
+  return read_open_file(open_input(path), path, limit_bytes);
 }
 
 void stream_to_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
@@ -229,23 +237,17 @@ void stream_to_file(const fs::path& path, const std::function<void(std::ostream&
     target = fs::weakly_canonical(path, error);
     if (error) fail(path, kNotWritten, error.value());
   }
-  const std::string name = draft_name(target);
-  const UnfinishedFile removed_with_the_program(name);
-  stream_atomically(target, name, write);
+  stream_atomically(target, write);
 }
 
 void write_file(const fs::path& path, std::string_view content) { stream_to_file(path, all_of(content)); }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  stream_atomically(path, draft_name(path), all_of(content));
+  stream_atomically(path, all_of(content));
 }
 
 void write_private_file_atomically(const fs::path& path, std::string_view content) {
-  stream_atomically(path, draft_name(path), all_of(content), kPrivate);
-}
-
-void remove_unfinished_file() {
-  if (const char* const name = unfinished) ::unlink(name);
+  stream_atomically(path, all_of(content), kPrivate);
 }
 
 namespace {
@@ -310,11 +312,14 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     // The library's text has a prefix: "[json.exception...] parse error at line 1, column 2: ".
-    const std::string what = error.what();
+    std::string what = error.what();
     const std::size_t column = what.find("column ");
     const std::size_t colon = column == std::string::npos ? column : what.find(": ", column);
-    throw UserError("not valid JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
-                    Where{file_name, line_and_column(text, offset)},
+    if (colon != std::string::npos) what.erase(0, colon + 2);
+    // It may be any file, to which somebody else's link leads: what was read of it stays untold.
+    const std::size_t quote = what.find("; last read: '");
+    if (quote != std::string::npos) what.erase(quote, what.rfind('\'') + 1 - quote);
+    throw UserError("not valid JSON: " + what, Where{file_name, line_and_column(text, offset)},
                     "Correct the syntax there or just before it.");
   } catch (const nlohmann::json::out_of_range& error) {
     throw UserError(std::string("a number is out of range: ") + error.what(), Where{file_name, ""},

@@ -16,16 +16,16 @@ inline constexpr std::size_t kLargestJson = std::size_t{16} << 20;
 /// cannot be read, is a folder, a device or a socket, or is larger than `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
-/// Writes through a temporary name in the same folder, the file's own with a dot and 16 digits added, and
-/// renames it: readers see the old or the new file, never a part. Creates missing folders. A file that is
-/// there keeps its permissions, of a new one the umask decides. Throws UserError when that fails.
+/// Readers see the old or the new file, never a part. A killed writer leaves nothing, or
+/// NAME.DIGITS.unfinished beside the file, which the next one removes. Creates missing folders. A file that
+/// is there keeps its permissions, of a new one the umask decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Writes as write_file_atomically(); a new file is closed to everybody else.
 void write_private_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// As write_file_atomically() for the place a person named: a symbolic link is followed, a device or pipe is
-/// written to instead of being replaced, and a signal that ends the program leaves no temporary file.
+/// As write_file_atomically() for the place a person named: a symbolic link is followed, and a device or pipe
+/// is written to instead of being replaced.
 void write_file(const std::filesystem::path& path, std::string_view content);
 /// Writes as write_file() what is not in memory as a whole. What `write` throws leaves the file as it was.
 void stream_to_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
@@ -48,8 +48,5 @@ std::filesystem::path executable_path();
 /// $XDG_CACHE_HOME/tiletune or ~/.cache/tiletune (not created). Without either variable, a folder of the user
 /// among the temporary files. Throws UserError when somebody else has taken its place.
 std::filesystem::path cache_folder();
-
-/// Removes what write_file() has begun. For handlers of signals that end the program themselves.
-void remove_unfinished_file();
 
 }  // namespace tiletune

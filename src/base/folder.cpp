@@ -17,6 +17,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/system.h"
 
@@ -214,13 +215,13 @@ std::optional<Folder> Folder::folder(const fs::path& name) const {
 Descriptor Folder::open(const fs::path& name) const {
   const Descriptor place(find_place(descriptor(), name.c_str(), 0, kBeneath));
   if (!place.is_open()) return Descriptor();
+  // The file that was looked at, whatever the name means by now.
+  const std::string same = fmt::format("/proc/self/fd/{}", place.number());
   struct stat status {};
-  if (::fstat(place.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(place.number(), &status) != 0 || !S_ISREG(status.st_mode) || is_of_kernel(same)) {
     errno = EINVAL;
     return Descriptor();
   }
-  // The file that was looked at, whatever the name means by now.
-  const std::string same = fmt::format("/proc/self/fd/{}", place.number());
   Descriptor file(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.is_open() && errno == ENOENT) errno = ENOTSUP;  // there is no /proc
   return file;

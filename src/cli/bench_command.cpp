@@ -306,8 +306,8 @@ void fill_from_best(const BenchCommand& options, SingleConfiguration& one) {
     filled.push_back(fmt::format("{}={}", parameter.name, to_text(value)));
   }
   if (options.quiet || filled.empty()) return;
-  fmt::print(stderr, "from the best recorded for {} on {}: {}\n", best->problem, printable(best->gpu),
-             printable(join(filled, " ")));
+  fmt::print(stderr, "from the best recorded for {} on {}: {}\n", printable(best->problem),
+             printable(best->gpu), printable(join(filled, " ")));
 }
 
 /// Where the database knows a best, the command that measures it.
@@ -327,8 +327,7 @@ std::string suggested_command(const BenchCommand& options, const SingleConfigura
     command += " --problem " + shell_quoted(one.problem.label());
     if (!options.gpus.model.empty()) command += " --gpu " + shell_quoted(options.gpus.model);
     if (options.database != kDefaultDatabase) command += " --db " + shell_quoted(options.database.string());
-    return fmt::format("\n  The best recorded for {} on {}:\n    {}", best->problem, printable(best->gpu),
-                       command);
+    return fmt::format("\nThe best recorded for {} on {}:\n{}", best->problem, best->gpu, command);
   } catch (const UserError&) {  // there is no database yet, or none that can be read
     return "";
   }
@@ -341,7 +340,7 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
   for (const Parameter& parameter : open) {
     std::vector<std::string> values;
     for (const Value& value : parameter.values) values.push_back(to_text(value));
-    remedy += fmt::format("\n    --set {}={}", parameter.name, join(values, "|"));
+    remedy += fmt::format("\n--set {}={}", parameter.name, join(values, "|"));
     if (!parameter.meaning.empty()) remedy += fmt::format("   ({})", parameter.meaning);
   }
   throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
@@ -401,6 +400,7 @@ int run(BenchCommand& options) {
       options.gpus.indices.find_first_not_of("0123456789") != std::string::npos)
     throw UserError("one configuration is measured on one GPU", Where{"--gpus", ""},
                     "Give one number, such as --gpus 1.");
+  check_default(*options.command, "--db", options.database);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), interrupted);
@@ -428,7 +428,7 @@ int run(BenchCommand& options) {
   const Trial& kernel = report.kernel;
   if (kernel.outcome == Outcome::ok) return 0;
   throw NothingToDo(fmt::format("the configuration cannot be ranked: {}", name(kernel.outcome)),
-                    Where{kernel.template_name, ""}, printable_message(kernel.reason));
+                    Where{kernel.template_name, ""}, kernel.reason);
 }
 
 }  // namespace

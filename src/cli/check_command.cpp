@@ -105,11 +105,9 @@ std::string as_text(const CheckFinding& finding) {
   if (!finding.problem.empty()) place += " " + finding.problem;
   if (finding.more_problems > 0)
     place += fmt::format(" and {}", counted(finding.more_problems, "more problem"));
-  std::string text = fmt::format("{}: ", finding.is_error ? "error" : "note");
-  const std::string where = finding.what.where().text();
-  if (!where.empty()) text += printable(where) + ": ";
-  if (!place.empty()) text += printable(place) + ": ";
-  return text + printed_text(finding.what.message()) + "\n  " + printable(finding.what.remedy()) + "\n";
+  if (!place.empty()) place += ": ";
+  const UserError what(place + finding.what.message(), finding.what.where(), finding.what.remedy());
+  return fmt::format("{}: {}\n", finding.is_error ? "error" : "note", printable_message(what.what()));
 }
 
 Json as_json(const CheckFinding& finding) {

@@ -26,6 +26,15 @@ std::string recorded_text(const Database& database) {
                      printable(first_of(database.distinct("template"))));
 }
 
+Database open_rows(const std::filesystem::path& file, bool skip_bad) {
+  Database database(file, Database::Mode::read_only);
+  const std::size_t skipped = skip_bad ? database.skip_bad_rows() : 0;
+  if (skipped > 0)
+    fmt::print(stderr, "note: {}: {} that cannot be read {} left out\n", printable(file.string()),
+               counted(skipped, "row"), skipped == 1 ? "is" : "are");
+  return database;
+}
+
 void note_earlier_sources(const Database& database, const TrialFilter& filter) {
   const std::uint64_t hidden = database.rows_hidden_by(filter);
   if (hidden == 0) return;
@@ -81,6 +90,20 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
                   "Write to another file.");
 }
 
+void check_default(const CLI::App& command, const std::string& option, const std::filesystem::path& output) {
+  if (command.count(option) > 0) return;
+  std::filesystem::path place;
+  for (const auto& name : output) {
+    place /= name;
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(place, ignored))
+      throw UserError("this is a symbolic link, and no output follows one that was not named",
+                      Where{place.string(), ""},
+                      fmt::format("If it leads where you want to write, name it: {} {}",
+                                  option == "--output" ? "-o" : option, shell_quoted(output.string())));
+  }
+}
+
 UserError named_by(const std::string& option, const UserError& error) {
   static const std::string kUsual = " with --db FILE";
   std::string remedy = error.remedy();
@@ -133,7 +156,6 @@ void catch_interrupts() {
     interrupts = interrupts + 1;
     constexpr int kSignalExit = 128;
     if (interrupts == 1) return;
-    remove_unfinished_file();
     ::_exit(kSignalExit + signal);
   };
   // No SA_RESTART: a sleeping poll() must return.

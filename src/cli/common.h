@@ -113,8 +113,11 @@ struct FilterOptions {
   std::vector<std::string> sources;
   std::optional<std::int64_t> sweep;
   bool any_source = false;
+  bool skip_bad = false;
 
   void add_to(CLI::App& command);
+  /// As open_rows().
+  Database open() const;
   /// Throws UserError for what no row can have, a sweep that the database does not know included.
   TrialFilter filter(const Database& rows) const;
 };
@@ -146,6 +149,12 @@ inline std::vector<Source> parse_sources(const std::vector<std::string>& texts) 
 /// What --any-source does.
 inline constexpr const char* kAnySourceHelp =
     "Include rows of earlier sources of a template: rows that were recorded before its kernel was edited";
+
+/// What --skip-bad does.
+inline constexpr const char* kSkipBadHelp = "Leave out rows that cannot be read, and count them";
+/// Opens a database for reading. With `skip_bad`, rows that cannot be read are left out, and counted on
+/// stderr.
+Database open_rows(const std::filesystem::path& file, bool skip_bad);
 
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
 std::string recorded_text(const Database& database);
@@ -180,6 +189,9 @@ std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu
 
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);
+/// Throws UserError where an output's default name, beneath the current folder, leads through a symbolic
+/// link: whoever made the folder may have it lead anywhere. With `option` of the command its path was typed.
+void check_default(const CLI::App& command, const std::string& option, const std::filesystem::path& output);
 /// The error for a database that is named by another option than --db, such as "-o FILE", or by none ("").
 UserError named_by(const std::string& option, const UserError& error);
 

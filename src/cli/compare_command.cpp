@@ -62,7 +62,7 @@ class Sources {
       }
       check_output(options.output, file);
       check_output(options.fill, file);
-      open(file, file.string());
+      open(file, file.string(), options.rows.skip_bad);
     }
     if (!options.predict.empty()) predict(options);
   }
@@ -85,8 +85,8 @@ class Sources {
   }
 
  private:
-  void open(const std::filesystem::path& file, const std::string& name) {
-    databases_.push_back(std::make_unique<Database>(file, Database::Mode::read_only));
+  void open(const std::filesystem::path& file, const std::string& name, bool skip_bad = false) {
+    databases_.push_back(std::make_unique<Database>(open_rows(file, skip_bad)));
     names_.push_back(name);
   }
 
@@ -270,6 +270,7 @@ void add_compare_command(CLI::App& app, Action& action) {
              "Only rows of this source: measured, predicted, replayed or imported (repeatable)", one_each);
   command.add_flag("--any-source", options.rows.any_source,
                    std::string(kAnySourceHelp) + "; always included by date and by sweep");
+  command.add_flag("--skip-bad", options.rows.skip_bad, kSkipBadHelp);
   command.add_option("--predict", options.predict,
                      "Predict this config's problems for the named GPUs that have no rows of them");
   options.compile.add_to(command);

@@ -45,7 +45,7 @@ std::string weight_of(const std::filesystem::path& file) {
 int run(ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
-  const Database database(options.rows.database, Database::Mode::read_only);
+  const Database database = options.rows.open();
   ExportRequest request{options.rows.filter(database), options.samples, options.name_space.value_or("")};
   request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
   if (options.portfolio) {
@@ -64,6 +64,7 @@ int run(ExportOptions& options) {
 }
 
 struct ReportFlags {
+  const CLI::App* command = nullptr;
   FilterOptions rows;
   std::int64_t limit = 10000;
   std::filesystem::path output = "report.html";
@@ -73,7 +74,7 @@ struct ReportFlags {
 /// On stderr: the page itself may go to standard output.
 void print_result(const ReportFlags& flags, const ReportSize& size) {
   const bool is_file = flags.output != "-";
-  fmt::print(stderr, "{}{}: {} in {}{}\n", is_file ? flags.output.string() : "report",
+  fmt::print(stderr, "{}{}: {} in {}{}\n", is_file ? printable(flags.output.string()) : "report",
              is_file ? weight_of(flags.output) : "", counted(size.shown, "configuration"),
              counted(size.groups, "comparable set"),
              size.shown == size.configurations
@@ -94,8 +95,9 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
 }
 
 int run(ReportFlags& flags) {
+  check_default(*flags.command, "--output", flags.output);
   check_output(flags.output, flags.rows.database);
-  const Database database(flags.rows.database, Database::Mode::read_only);
+  const Database database = flags.rows.open();
   const TrialFilter filter = flags.rows.filter(database);
   const std::vector<GpuModel> models = shipped_gpu_models();
   const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),
@@ -143,6 +145,7 @@ void add_export_command(CLI::App& app, Action& action) {
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line) {
   auto [command, flags] = add_command<ReportFlags>(
       app, action, "report", "Write recorded results as one HTML page with tables and charts", run);
+  flags.command = &command;
   flags.command_line = command_line;
   flags.rows.add_to(command);
   add_option(command, "--limit", flags.limit, "Configurations per GPU and problem, fastest first; 0: all",

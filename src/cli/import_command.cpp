@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct ImportOptions {
+  const CLI::App* command = nullptr;
   std::vector<fs::path> files;
   fs::path database = kDefaultDatabase;
   ImportFacts facts;
@@ -44,9 +45,9 @@ std::string as_text(const ImportSummary& summary) {
   std::string recorded = summary.first_recorded_at.empty() ? "" : ", " + summary.first_recorded_at;
   if (summary.first_recorded_at != summary.last_recorded_at) recorded += " to " + summary.last_recorded_at;
   std::string text =
-      fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
+      fmt::format("{}: {} of {} {} on {}{}\n", printable(summary.file.filename().string()), summary.format,
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
-                  listed(summary.gpus, "GPUs"), recorded);
+                  listed(summary.gpus, "GPUs"), printable(recorded));
   const std::uint64_t known = summary.known_rows;
   text += fmt::format("  {}{}: {}\n", counted(summary.rows, "row"),
                       known == 0 ? "" : fmt::format(", {} of them present already", known),
@@ -66,7 +67,7 @@ std::string as_text(const ImportSummary& summary) {
   for (const auto& [what, count] : summary.reasons) {
     if (what.first == Outcome::screened_out) continue;  // a decision by times, not a fault
     if (++shown > kMostReasons) continue;
-    text += fmt::format("  {} {}: {}\n", name(what.first), count, what.second);
+    text += fmt::format("  {} {}: {}\n", name(what.first), count, printable(what.second));
   }
   if (shown > kMostReasons)
     text +=
@@ -74,7 +75,7 @@ std::string as_text(const ImportSummary& summary) {
   if (summary.kernels.size() == 1)
     text += fmt::format("  {} {}: {}\n", number_of(summary.parameters.size(), summary.parameters.size()),
                         summary.parameters.size() == 1 ? "parameter" : "parameters",
-                        join(summary.parameters, ", "));
+                        printable(join(summary.parameters, ", ")));
   const std::set<std::string> names = named_problems(summary);
   if (!names.empty())
     text += fmt::format(
@@ -119,6 +120,7 @@ Json as_json(const ImportSummary& summary) {
 
 int run(ImportOptions& options) {
   const bool json = asks_for_json(options.format);
+  check_default(*options.command, "--db", options.database);
   catch_interrupts();
   std::error_code ignored;
   const bool is_new = !fs::exists(options.database, ignored);
@@ -146,13 +148,14 @@ int run(ImportOptions& options) {
       errors.emplace_back(error.what());
       code = kMistake;
     } catch (const Stopped&) {
-      errors.push_back(file.string() + ": interrupted; nothing of it was imported");
+      errors.push_back(printable(file.string()) + ": interrupted; nothing of it was imported");
       code = kInterrupted;
       break;
     }
   }
   progress.finish();
-  if (!files.empty()) text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
+  if (!files.empty())
+    text += fmt::format("tiletune rank --db {}\n", printable(shell_quoted(options.database.string())));
   print_either(json, {{"database", options.database.string()}, {"files", files}}, printable_message(text));
   if (is_new && files.empty()) database.remove_if_empty();
   for (const std::string& error : errors)
@@ -165,6 +168,7 @@ int run(ImportOptions& options) {
 struct MergeOptions {
   std::vector<fs::path> inputs;
   fs::path output;
+  bool skip_bad = false;
   std::string format = "table";
 };
 
@@ -210,7 +214,8 @@ int merge_all(const MergeOptions& options, Merged& merged) {
       throw UserError(fmt::format("the folder of the output cannot be created: {}", error.message()),
                       Where{options.output.string(), ""}, "Name another file with -o FILE.");
     std::list<DatabaseCopy> copies;  // of all inputs, before anything is written
-    for (const fs::path& input : options.inputs) copies.emplace_back(input, folder, interrupted);
+    for (const fs::path& input : options.inputs)
+      copies.emplace_back(input, folder, interrupted, options.skip_bad);
     // The database that the others go into is one that is there, or a new one, which is there when it is
     // whole.
     std::optional<Database> present;
@@ -229,11 +234,11 @@ int merge_all(const MergeOptions& options, Merged& merged) {
   } catch (const Stopped&) {
     const std::string text =
         fmt::format("{}: interrupted; {}", options.output.string(), said_of_rest(merged, keeps_each));
-    fmt::print(stderr, "tiletune: error: {}\n", printable_message(text));
+    fmt::print(stderr, "tiletune: error: {}\n", printable(text));
     return kInterrupted;
   } catch (const UserError& error) {
     if (!merged.inputs.empty())
-      fmt::print(stderr, "tiletune: {}\n", printable_message(said_of_rest(merged, keeps_each)));
+      fmt::print(stderr, "tiletune: {}\n", printable(said_of_rest(merged, keeps_each)));
     throw named_by(error.where().file == options.output.string() ? "-o FILE" : "", error);
   }
 }
@@ -253,10 +258,13 @@ int run(MergeOptions& options) {
                      {"new_rows", summary.new_rows},
                      {"replaced", summary.replaced},
                      {"sweeps", summary.sweeps},
-                     {"calibrations", summary.calibrations}});
-    text += fmt::format("{}: {}, {} new, {} replaced; {}, {}\n", printable(file.string()),
-                        counted(summary.rows, "row"), summary.new_rows, summary.replaced,
-                        counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"));
+                     {"calibrations", summary.calibrations},
+                     {"skipped", summary.skipped}});
+    text +=
+        fmt::format("{}: {}, {} new, {} replaced; {}, {}{}\n", printable(file.string()),
+                    counted(summary.rows, "row"), summary.new_rows, summary.replaced,
+                    counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"),
+                    summary.skipped > 0 ? fmt::format("; {} left out: cannot be read", summary.skipped) : "");
   }
   text += fmt::format("{} now has {}\n", printable(options.output.string()), counted(merged.rows, "row"));
   print_either(json, {{"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}}, text);
@@ -268,6 +276,7 @@ int run(MergeOptions& options) {
 void add_import_command(CLI::App& app, Action& action) {
   auto [command, options] =
       add_command<ImportOptions>(app, action, "import", "Import what other autotuners have recorded", run);
+  options.command = &command;
   command
       .add_option("FILE", options.files,
                   "Cache files of Kernel Tuner, T4 results, JSON output of KTT or NVBench, or CSV output of "
@@ -305,6 +314,7 @@ void add_merge_command(CLI::App& app, Action& action) {
   command.add_option("DATABASE", options.inputs, "Databases to merge; they are not changed")->required();
   command.add_option("-o,--output", options.output, "Database to write into; it may exist already")
       ->required();
+  command.add_flag("--skip-bad", options.skip_bad, kSkipBadHelp);
   command.add_option("--format", options.format, "table or json: how to print the summary")
       ->capture_default_str();
   command.footer(

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 #include "base/file.h"
 #include "base/version.h"
@@ -105,7 +106,7 @@ int parse_and_run(int argc, char** argv) {
 /// Where even that cannot be written, the exit code alone must tell.
 void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-int report(const char* kind, const std::exception& error, int code) {
+int report(const char* kind, const UserError& error, int code) {
   complain(fmt::format("tiletune: {}: {}\n", kind, printable_message(error.what())));
   return code;
 }
@@ -137,14 +138,17 @@ int main(int argc, char** argv) {
                        dynamic_cast<const PlanningStopped*>(&error) != nullptr;
     return report("error", error, ended && interrupted() ? kInterrupted : kUserError);
   } catch (const GpuError& error) {
-    report("GPU error", error, kGpuError);
-    complain(fmt::format("  {}\n", kGpuRemedy));
-    return kGpuError;
+    return report("GPU error", {error.what(), kGpuRemedy}, kGpuError);
+  } catch (const std::system_error& error) {
+    // Paths that cannot be resolved, and limits: no thread, no descriptor.
+    return report("error",
+                  {error.what(), "Check the path, free space, and the limits of this process (ulimit -a)."},
+                  kUserError);
   } catch (const std::bad_alloc&) {
     const UserError error("out of memory",
                           "Choose fewer rows or problems, or let the process use more (ulimit -v).");
     return report("error", error, kUserError);
   } catch (const std::exception& error) {
-    return report("internal error", error, kInternalError);
+    return report("internal error", {error.what(), ""}, kInternalError);
   }
 }

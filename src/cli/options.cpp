@@ -271,7 +271,10 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--sweep", sweep,
                      "Only rows of the sweep with this number, including those of earlier sources");
   command.add_flag("--any-source", any_source, kAnySourceHelp);
+  command.add_flag("--skip-bad", skip_bad, kSkipBadHelp);
 }
+
+Database FilterOptions::open() const { return open_rows(database, skip_bad); }
 
 TrialFilter FilterOptions::filter(const Database& rows) const {
   TrialFilter filter;

@@ -19,7 +19,7 @@ namespace {
 /// Rows that come out of a recording can come out of it again.
 constexpr std::uint64_t kRowsPerCommit = 10000;
 
-Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {
+Database open(const std::filesystem::path& file, const std::filesystem::path& scratch, bool skip_bad) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored))
     throw UserError("there is no such file", Where{file.string(), ""},
@@ -27,17 +27,17 @@ Database open(const std::filesystem::path& file, const std::filesystem::path& sc
   if (std::filesystem::is_other(file, ignored))
     throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
                     "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
-  if (ByteStream(file).next().starts_with(kSqliteMagic)) return {file, Database::Mode::read_only};
+  if (ByteStream(file).next().starts_with(kSqliteMagic)) return open_rows(file, skip_bad);
   return {scratch / "recording.db", Database::Mode::scratch};
 }
 
 /// What --replay names, as a database: itself, or what import makes of another tool's file.
 struct ReplayFile {
   /// `facts` stand for what a file of another tool leaves out. Throws UserError.
-  ReplayFile(const std::filesystem::path& file, const ImportFacts& facts, bool quiet)
-      : rows(open(file, folder.path())) {
+  ReplayFile(const std::filesystem::path& file, const ImportFacts& facts, const ReplayOptions& options)
+      : rows(open(file, folder.path(), options.skip_bad)) {
     if (rows.file() == file) return;
-    Progress progress(quiet, ::isatty(STDERR_FILENO) != 0);
+    Progress progress(options.quiet, ::isatty(STDERR_FILENO) != 0);
     const std::string task = "reading " + printable(file.filename().string());
     const ImportSummary summary = import_file(rows, file, facts, [&](std::uint64_t count) {
       progress.update({task, count, 0, ""});
@@ -112,7 +112,7 @@ class Replaying {
         options_(options),
         view_(view),
         keeps_rows_(!options.database.empty() || view.format == Format::csv),
-        file_(options.recording, facts_of(spec_, options.gpu), options.quiet),
+        file_(options.recording, facts_of(spec_, options.gpu), options),
         set_(choose_set(recorded_sets(file_.rows), options.gpu, options.recording.string())),
         recording_(read_recording(file_.rows, set_)),
         target_(target_from_row(recording_->sample(), shipped_gpu_models())),

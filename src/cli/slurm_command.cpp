@@ -158,10 +158,10 @@ std::vector<Replacement> replacements_for(const SlurmArray& array) {
           {"{sweep_options}", quoted(array.sweep)}};
 }
 
-/// Writes a job's script. `what` is the end of the job's name; `log` lies in the array's folder, and Slurm
+/// A job's script. `what` is the end of the job's name; `log` lies in the array's folder, and Slurm
 /// replaces its "%a" by the task's number.
-void write_job(const SlurmArray& array, const char* file, std::string_view job, const char* what,
-               const char* log, const std::vector<std::string>& job_options) {
+std::string job_script(const SlurmArray& array, std::string_view job, const char* what, const char* log,
+                       const std::vector<std::string>& job_options) {
   constexpr int kWarningSeconds = 120;  // before the time limit; the task ends its work and is queued again
   const SlurmCommand& options = array.options;
   std::vector<Replacement> replacements{{"%", "%%"}};
@@ -186,7 +186,7 @@ void write_job(const SlurmArray& array, const char* file, std::string_view job, 
   const std::string text = replaced(job, replacements);
   replacements.push_back({"# {options}\n", lines});
   replacements.push_back({"# {job}\n", text});
-  write_file_atomically(array.folder / file, replaced(kSlurmJob, replacements));
+  return replaced(kSlurmJob, replacements);
 }
 
 SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
@@ -231,9 +231,15 @@ Json plan_of(const SlurmArray& array, const TuneSpec& spec) {
           {"model", array.model}};
 }
 
-/// Shards of another division would be neither disjoint nor complete, and files of others are not replaced.
+/// Shards of another division would be neither disjoint nor complete, files of others are not replaced, and
+/// jobs would write where links lead.
 void check_folder(const fs::path& folder, const Json& plan) {
   std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
+    if (entry->is_symlink(error))
+      throw UserError("this is a symbolic link, which 'tiletune slurm' did not make",
+                      Where{entry->path().string(), ""}, "Remove it, or name another folder with -o FOLDER.");
   if (!fs::exists(folder / kSlurmPlan, error)) {
     if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return;
     throw UserError("it exists already, and 'tiletune slurm' did not write it", Where{folder.string(), ""},
@@ -251,14 +257,6 @@ void check_folder(const fs::path& folder, const Json& plan) {
 
 void write_array(const SlurmArray& array, Json plan) {
   plan["gpu_type"] = array.gpu_type;
-  check_folder(array.folder, plan);
-  std::error_code error;
-  fs::create_directories(array.folder / "shards", error);
-  if (error)
-    throw UserError(fmt::format("the folder cannot be created: {}", error.message()),
-                    Where{array.folder.string(), ""}, "Name another folder with -o FOLDER.");
-  // The plan comes before the scripts: it marks a folder whose files may be replaced.
-  write_file_atomically(array.folder / kSlurmPlan, plan.dump(2) + "\n");
   std::vector<std::string> of_sweep{fmt::format("--array=1-{}{}", array.shards, limit_text(array))};
   std::vector<std::string> of_finish;
   if (array.gpus > 0) {
@@ -267,14 +265,24 @@ void write_array(const SlurmArray& array, Json plan) {
     of_sweep.push_back(gpus + std::to_string(array.gpus));
     of_finish.push_back(gpus + "1");
   }
-  write_job(array, "sweep.sbatch", kSlurmSweep, "", "shards/%a.log", of_sweep);
-  write_job(array, "finish.sbatch", kSlurmFinish, "-finish", "finish.log", of_finish);
+  // The plan comes before the scripts: it marks a folder whose files may be replaced.
+  std::vector<std::pair<const char*, std::string>> files{
+      {kSlurmPlan, plan.dump(2) + "\n"},
+      {"sweep.sbatch", job_script(array, kSlurmSweep, "", "shards/%a.log", of_sweep)},
+      {"finish.sbatch", job_script(array, kSlurmFinish, "-finish", "finish.log", of_finish)}};
   if (!array.options.compile_for.empty())
-    write_job(array, "compile.sbatch", kSlurmCompile, "-compile", "shards/compile-%a.log",
-              {fmt::format("--array=1-{}", array.options.compile_tasks)});
-  const fs::path submit = array.folder / "submit";
-  write_file_atomically(submit, replaced(kSlurmSubmit, replacements_for(array)));
-  fs::permissions(submit, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+    files.emplace_back("compile.sbatch",
+                       job_script(array, kSlurmCompile, "-compile", "shards/compile-%a.log",
+                                  {fmt::format("--array=1-{}", array.options.compile_tasks)}));
+  files.emplace_back("submit", replaced(kSlurmSubmit, replacements_for(array)));
+  std::error_code error;
+  fs::create_directories(array.folder / "shards", error);
+  if (error)
+    throw UserError(fmt::format("the folder cannot be created: {}", error.message()),
+                    Where{array.folder.string(), ""}, "Name another folder with -o FOLDER.");
+  for (const auto& [name, text] : files) write_file_atomically(array.folder / name, text);
+  fs::permissions(array.folder / "submit",
+                  fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                   fs::perm_options::add);
 }
 
@@ -309,14 +317,18 @@ int run(SlurmCommand& options) {
     throw UserError(fmt::format("the space has {}, fewer than {} shards",
                                 counted(configurations, "configuration"), array.shards),
                     Where{"--array", ""}, "Divide the space into fewer shards.");
-  const fs::path folder =
-      fs::absolute(options.output.empty() ? fs::path("slurm") / plain_name(spec.name) : options.output)
-          .lexically_normal();
+  if (options.output.empty()) options.output = fs::path("slurm") / plain_name(spec.name);
+  check_default(*options.command, "--output", options.output);
+  const fs::path folder = fs::absolute(options.output).lexically_normal();
   std::vector<std::string> types = options.gpu_types;
   if (types.empty()) types = {""};
+  const auto folder_for = [&](const std::string& type) {
+    return type.empty() || types.size() == 1 ? folder : folder / type;
+  };
+  for (const std::string& type : types) check_folder(folder_for(type), plan);
   for (const std::string& type : types) {
     array.gpu_type = type;
-    array.folder = type.empty() || types.size() == 1 ? folder : folder / type;
+    array.folder = folder_for(type);
     write_array(array, plan);
     std::string text = fmt::format(
         "{}: {} of about {} each, {} at a time, {}{}\n", printable(array.folder.string()),

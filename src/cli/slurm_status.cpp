@@ -1,9 +1,12 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "cli/common.h"
 
 namespace tiletune {
@@ -40,26 +43,24 @@ struct QueuedTask {
 
 constexpr std::size_t kSmallFile = std::size_t{1} << 16;
 
-/// Empty where it is not there or cannot be read: files of an array that is running come and go.
-std::string small_file(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) return "";
-  try {
-    return read_file(file, kSmallFile);
-  } catch (const UserError&) {
-    return "";
-  }
+/// The end of a file in the array's folder. Empty where it is not there, cannot be read, or is a link that
+/// leads out: files of an array that is running come and go.
+std::string end_of(const Folder& folder, const std::string& name) {
+  const Descriptor file = folder.open(name);
+  std::string text(kSmallFile, '\0');
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) return "";
+  const off_t from = std::max<off_t>(status.st_size - static_cast<off_t>(text.size()), 0);
+  text.resize(
+      static_cast<std::size_t>(std::max<ssize_t>(::pread(file.number(), text.data(), text.size(), from), 0)));
+  return text;
 }
 
 /// The last error of the last task, from the end of a log, which may be long.
-std::string last_error(const fs::path& log) {
-  std::error_code error;
-  if (!fs::is_regular_file(log, error)) return "";
+std::string last_error(const std::string& log) {
   constexpr std::string_view kError = "tiletune: ";
-  std::ifstream file(log, std::ios::binary | std::ios::ate);
-  file.seekg(std::max<std::int64_t>(file.tellg() - std::int64_t{kSmallFile}, 0));
   std::string last;
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : split(log, '\n')) {
     if (line == kTaskBegins) last.clear();
     if (line.starts_with(kError)) last = line.substr(kError.size());
   }
@@ -67,8 +68,6 @@ std::string last_error(const fs::path& log) {
 }
 
 std::int64_t rows_of(const fs::path& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return 0;
   try {
     const Database database(file, Database::Mode::read_only);
     TrialFilter kernels;
@@ -102,18 +101,18 @@ std::optional<std::vector<QueuedTask>> queued_tasks() {
 }
 
 /// What the files of an array say: FOLDER/shards/N.db, N.started, N.exit and N.log.
-std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shards,
+std::vector<ShardStatus> shard_states(const Folder& folder, std::uint64_t shards,
                                       const std::optional<std::vector<QueuedTask>>& queued) {
-  const std::vector<std::string> jobs = split(small_file(folder / "jobs"), '\n');
+  const std::vector<std::string> jobs = split(end_of(folder, "jobs"), '\n');
   std::vector<ShardStatus> states;
   for (std::uint64_t shard = 1; shard <= shards; ++shard) {
-    const std::string base = (folder / "shards" / std::to_string(shard)).string();
+    const std::string base = fmt::format("shards/{}", shard);
     ShardStatus status;
     status.shard = shard;
-    status.rows = rows_of(base + ".db");
-    status.node = std::string(trim(small_file(base + ".started")));
-    const std::string exit = std::string(trim(small_file(base + ".exit")));
-    const std::string error = exit.empty() || exit == "0" ? "" : last_error(base + ".log");
+    if (folder.has(base + ".db")) status.rows = rows_of(folder.path() / (base + ".db"));
+    status.node = std::string(trim(end_of(folder, base + ".started")));
+    const std::string exit = std::string(trim(end_of(folder, base + ".exit")));
+    const std::string error = exit.empty() || exit == "0" ? "" : last_error(end_of(folder, base + ".log"));
     // 1: no configuration of it can run.
     if (exit == "0" || (exit == "1" && error.starts_with("nothing to do")))
       status.state = kDone;
@@ -235,7 +234,7 @@ int run(const StatusCommand& options) {
     if (!shards.is_number_unsigned() || shards.get<std::uint64_t>() > kMostShards)
       throw UserError("there is no number of shards", Where{(folder / kSlurmPlan).string(), "/shards"},
                       "Write the array again with 'tiletune slurm'.");
-    array.shards = shard_states(folder, shards.get<std::uint64_t>(), queued);
+    array.shards = shard_states(Folder(folder), shards.get<std::uint64_t>(), queued);
     is_done = is_done && array.is_done();
     text += as_text(array);
     list.push_back(as_json(array));

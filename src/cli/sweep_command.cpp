@@ -145,6 +145,7 @@ int run(SweepCommand& options) {
   };
   std::vector<Task> tasks = plan(spec, is_over);
   SweepOptions sweep = sweep_options(options, spec);
+  check_default(*options.command, "--db", options.database);
   Database database(options.database, Database::Mode::read_write);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
   if (options.recorded > 0) keep_recorded_alone(options, spec, database, gpus);
@@ -199,6 +200,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
              "With --replay: repeat N times with consecutive seeds; print quartiles of the best time after "
              "each evaluation",
              {.check = CLI::Range(1, 10000)})
+      ->needs(replay);
+  command
+      .add_flag("--skip-bad", options.replay.skip_bad,
+                "With --replay: leave out rows that cannot be read, and count them")
       ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");

@@ -50,6 +50,7 @@ struct ReplayOptions {
   std::string gpu;                  ///< part of the recorded GPU's name; empty: there is only one
   std::uint64_t repeat = 1;         ///< runs with seeds one after the other
   bool asks_for_seconds = false;    ///< the command line has a budget of time, which must then be kept
+  bool skip_bad = false;            ///< leave out rows of the database that cannot be read
   SweepOptions sweep;
   bool quiet = false;
 };

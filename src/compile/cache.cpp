@@ -48,19 +48,6 @@ std::optional<Compiled> decode(const std::string& content, const std::string& ke
   return std::nullopt;
 }
 
-/// Removes what processes left that were killed while they wrote this file. One that still writes it
-/// publishes nothing then, which is no loss: its content is about to be there.
-void remove_drafts(const fs::path& file) {
-  const std::string beginning = file.filename().string() + ".";
-  std::error_code error;
-  std::vector<fs::path> drafts;
-  for (auto entry = fs::directory_iterator(file.parent_path(), error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(beginning)) drafts.push_back(entry->path());
-  }
-  for (const fs::path& draft : drafts) fs::remove(draft, error);
-}
-
 /// About: a key twice, the nodes around it, and what was compiled.
 std::size_t size_of(const std::string& key, const Compiled& compiled) {
   constexpr std::size_t kNodes = 256;
@@ -97,7 +84,6 @@ void CubinCache::store(const Compiled& compiled) const {
   std::string payload;
   nlohmann::ordered_json::to_cbor(to_json(Content{*compiled.binary, compiled.dependencies}), payload);
   const fs::path path = path_of(compiled.binary->key);
-  remove_drafts(path);
   try {
     write_private_file_atomically(path, header(payload) + payload);
   } catch (const UserError&) {

@@ -301,7 +301,8 @@ std::string to_json_text(const JsonValue& value) {
 }
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
-  if (std::filesystem::is_regular_file(file)) {
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(file, unknown)) {
     ByteStream stream(file);
     const std::string_view begin = stream.next();
     if (begin.starts_with(kSqliteMagic))

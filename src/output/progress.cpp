@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "output/display.h"
 #include "output/table.h"
@@ -47,7 +48,8 @@ void Progress::note(const std::string& line) {
   if (quiet_) return;
   const bool was_drawn = drawn_;
   erase();
-  *surroundings_.out << printable_message(line) << '\n';
+  // Lines of a log are quoted as in an error.
+  *surroundings_.out << printable_message(UserError(line, "").what()) << '\n';
   if (was_drawn) draw(surroundings_.now());
   surroundings_.out->flush();
 }

@@ -70,19 +70,23 @@ Column figure(const char* name, std::optional<double> Trial::*member, const char
 template <typename Enum>
 Column enumeration(const char* name_of_column, Enum Trial::*member, const char* meaning) {
   const auto to_cell = [](Enum value) { return Cell(std::string(name(value))); };
-  return column_of(name_of_column, CellType::text, member, meaning, to_cell, [=](const Cell& cell) {
+  Column column = column_of(name_of_column, CellType::text, member, meaning, to_cell, [=](const Cell& cell) {
     if (const std::optional<Enum> value = from_name<Enum>(text_of(cell))) return *value;
     throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
                     "Read it with the tiletune that wrote it, or a newer one.");
   });
+  column.may_be_bad = true;
+  return column;
 }
 
 Column samples(const char* name, std::vector<double> Trial::*member, const char* meaning) {
   const auto to_cell = [](const auto& all) { return all.empty() ? Cell() : Cell(pack_samples(all)); };
-  return column_of(name, CellType::blob, member, meaning, to_cell, [](const Cell& cell) {
+  Column column = column_of(name, CellType::blob, member, meaning, to_cell, [](const Cell& cell) {
     const auto* blob = std::get_if<Blob>(&cell);
     return blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
   });
+  column.may_be_bad = true;
+  return column;
 }
 
 /// 0 means that the row belongs to no recorded sweep.

@@ -28,7 +28,8 @@ struct Column {
   std::string meaning;  ///< one line, with the unit
   std::function<Cell(const Trial&)> read;
   std::function<void(Trial&, const Cell&)> write;
-  bool is_figure = false;  ///< stored as a member of the table's column `figures`
+  bool is_figure = false;   ///< stored as a member of the table's column `figures`
+  bool may_be_bad = false;  ///< write() throws UserError for a cell that tiletune does not write
 };
 
 std::span<const Column> trial_columns();

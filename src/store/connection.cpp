@@ -326,7 +326,7 @@ void check_path(const fs::path& file, Database::Mode mode) {
   std::error_code error;
   if (fs::is_directory(file, error))
     throw UserError("this is a folder; a database is a file", where, "Name a file in it with --db FILE.");
-  if (fs::is_other(file, error))
+  if (fs::is_other(file, error) || is_of_kernel(file))
     throw UserError("this is a device, a pipe or a socket; a database is a file", where, kOtherFile);
   if (mode == Database::Mode::read_only) {
     const bool exists = fs::exists(file, error);
@@ -389,8 +389,11 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
   const Where where{file.string(), ""};
   const std::string_view message = error.what();
   switch (error.getErrorCode()) {
+    case SQLITE_NOMEM:
+      throw std::bad_alloc();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // of locking
       throw DatabaseLocked("this database is locked by another program", where,
                            "Wait until it ends, stop it, or name another file with --db FILE.");
     case SQLITE_NOTADB: {
@@ -408,6 +411,7 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
       throw UserError(fmt::format("this database cannot be opened: {}", message), where, kPermissions);
     case SQLITE_FULL:
     case SQLITE_IOERR:
+    case SQLITE_NOLFS:
       throw UserError(fmt::format("this database cannot be read or written: {}", message), where,
                       "Free space on the disk and check it, or name another file with --db FILE.");
     case SQLITE_CORRUPT:

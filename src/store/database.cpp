@@ -15,19 +15,35 @@ namespace tiletune {
 
 namespace {
 
-void write_cell(Trial& trial, const Column& column, const SQLite::Column& cell,
+/// Every statement that reads rows begins with them: errors name the row by them.
+constexpr const char* kNumbers = "id, sweep_id";
+constexpr int kCountOfNumbers = 2;
+
+void write_cell(Trial& trial, const Column& column, const SQLite::Statement& row, int index,
                 const std::filesystem::path& file) {
   try {
-    column.write(trial, read_cell(cell));
+    column.write(trial, read_cell(row.getColumn(index)));
   } catch (const UserError& error) {
-    throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
+    const std::int64_t sweep = row.getColumn(1).getInt64();
+    throw UserError(error.message(),
+                    Where{file.string(), fmt::format("row {}{}", row.getColumn(0).getInt64(),
+                                                     sweep > 0 ? fmt::format(" of sweep {}", sweep) : "")},
+                    error.remedy() +
+                        " Or leave out rows that cannot be read, with --skip-bad: 'tiletune merge "
+                        "OLD.db -o NEW.db --skip-bad' writes a database without them.");
   }
 }
 
-/// All columns, from the statement's column `index` on.
-Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file, int index = 0) {
+const std::string& row_list() {
+  static const std::string list = fmt::format("{}, {}", kNumbers, column_list());
+  return list;
+}
+
+/// All columns of a row of row_list().
+Trial read_trial(const SQLite::Statement& row, const std::filesystem::path& file) {
   Trial trial;
-  for (const Column& column : stored_columns()) write_cell(trial, column, statement.getColumn(index++), file);
+  int index = kCountOfNumbers;
+  for (const Column& column : stored_columns()) write_cell(trial, column, row, index++, file);
   return trial;
 }
 
@@ -106,7 +122,7 @@ SQLite::Statement Database::Impl::select(const std::string& what, const TrialFil
   const std::vector<std::string> gpus =
       filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(distinct("gpu"), filter.gpus);
   const Condition condition =
-      condition_of(filter, gpus, filter.source_age == SourceAge::any ? "" : sources_before());
+      condition_of(filter, gpus, filter.source_age == SourceAge::any ? "" : sources_before(), skipped);
   limit.begin();
   SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
   int index = 0;
@@ -236,26 +252,26 @@ std::vector<Trial> Database::Impl::rows(const std::string& sql, const std::vecto
 }
 
 std::optional<Trial> Database::find(const std::string& key) const {
-  static const std::string sql = select_sql(column_list(), " WHERE \"key\" = ?");
+  static const std::string sql = select_sql(row_list(), " WHERE \"key\" = ?");
   return first_of(impl_->rows(sql, {key}));
 }
 
 std::vector<Trial> Database::find_source(const std::string& source_key) const {
-  static const std::string sql = select_sql(column_list(), " WHERE source_key = ? AND source_key <> ''",
+  static const std::string sql = select_sql(row_list(), " WHERE source_key = ? AND source_key <> ''",
                                             " GROUP BY kernel_hash, included_files");
   return impl_->rows(sql, {source_key});
 }
 
 std::optional<Trial> Database::find_measurement(const std::string& measurement) const {
   static const std::string sql = select_sql(
-      column_list(), " WHERE measurement = ? AND measurement <> '' AND shares = '' AND kind = 'kernel'",
+      row_list(), " WHERE measurement = ? AND measurement <> '' AND shares = '' AND kind = 'kernel'",
       " ORDER BY id LIMIT 1");
   return first_of(impl_->rows(sql, {measurement}));
 }
 
 std::vector<Trial> Database::sharers_of(const Trial& row) const {
-  static const std::string sql = select_sql(
-      column_list(), " WHERE measurement = ? AND measurement <> '' AND shares = ?", " ORDER BY id");
+  static const std::string sql =
+      select_sql(row_list(), " WHERE measurement = ? AND measurement <> '' AND shares = ?", " ORDER BY id");
   return impl_->rows(sql, {row.measurement, row.key});
 }
 
@@ -270,7 +286,7 @@ std::vector<Trial> Database::trials(const TrialFilter& filter) const {
 
 void Database::for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
-    SQLite::Statement statement = impl_->select_in_order(column_list(), filter);
+    SQLite::Statement statement = impl_->select_in_order(row_list(), filter);
     while (statement.executeStep())
       if (!visit(read_trial(statement, file()))) return;
   });
@@ -279,7 +295,7 @@ void Database::for_each(const TrialFilter& filter, const std::function<bool(cons
 void Database::for_each(const TrialFilter& filter, std::span<const char* const> columns,
                         const std::function<void(std::int64_t, const Trial&)>& visit) const {
   std::vector<const Column*> wanted;
-  std::string list = "id";
+  std::string list = kNumbers;
   for (const char* name : columns) {
     wanted.push_back(&stored_column(column_by_name(name)));
     list += fmt::format(", \"{}\"", wanted.back()->name);
@@ -288,17 +304,48 @@ void Database::for_each(const TrialFilter& filter, std::span<const char* const> 
     SQLite::Statement statement = impl_->select_in_order(list, filter);
     Trial trial;
     while (statement.executeStep()) {
-      int index = 0;
-      for (const Column* column : wanted) write_cell(trial, *column, statement.getColumn(++index), file());
+      int index = kCountOfNumbers;
+      for (const Column* column : wanted) write_cell(trial, *column, statement, index++, file());
       visit(statement.getColumn(0).getInt64(), trial);
     }
   });
 }
 
+std::vector<std::int64_t> Database::bad_rows(const Stop& stop) const {
+  std::vector<const Column*> columns;
+  std::string list = "id";
+  for (const Column& column : stored_columns()) {
+    if (!column.may_be_bad) continue;
+    columns.push_back(&column);
+    list += fmt::format(", \"{}\"", column.name);
+  }
+  return translating_errors(file(), [&] {
+    SQLite::Statement row = impl_->select_in_order(list, {});
+    std::vector<std::int64_t> bad;
+    Trial trial;
+    while (row.executeStep()) {
+      if (stop()) throw Stopped();
+      int index = 0;
+      try {
+        for (const Column* column : columns) column->write(trial, read_cell(row.getColumn(++index)));
+      } catch (const UserError&) {
+        bad.push_back(row.getColumn(0).getInt64());
+      }
+    }
+    return bad;
+  });
+}
+
+std::size_t Database::skip_bad_rows() {
+  const std::vector<std::int64_t> bad = bad_rows();
+  impl_->skipped = bad.empty() ? "" : fmt::format("[{}]", fmt::join(bad, ","));
+  return bad.size();
+}
+
 void Database::for_each_with_sweeps(const TrialFilter& filter,
                                     const std::function<void(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
-    SQLite::Statement rows = impl_->select_in_order("id, " + column_list(), filter);
+    SQLite::Statement rows = impl_->select_in_order(row_list(), filter);
     // Sorted once, because the table is ordered by sweep and has no index of rows.
     SQLite::Statement members(impl_->connection,
                               "SELECT trial_id, sweep_id FROM sweep_trial ORDER BY trial_id, sweep_id");
@@ -311,7 +358,7 @@ void Database::for_each_with_sweeps(const TrialFilter& filter,
     for (bool first = true; rows.executeStep(); first = false) {
       if (first) next_member();  // A statement that is under way keeps both at one state of the database.
       const std::int64_t id = rows.getColumn(0).getInt64();
-      Trial trial = read_trial(rows, file(), 1);
+      Trial trial = read_trial(rows, file());
       while (more && member < id) next_member();
       while (more && member == id) {
         trial.sweeps.push_back(members.getColumn(1).getInt64());
@@ -323,7 +370,7 @@ void Database::for_each_with_sweeps(const TrialFilter& filter,
 }
 
 Trial Database::row(std::int64_t id) const {
-  static const std::string sql = select_sql(column_list(), " WHERE id = ?");
+  static const std::string sql = select_sql(row_list(), " WHERE id = ?");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
     step_to_row(*statement, id);
@@ -378,12 +425,12 @@ std::uint64_t Database::rows_hidden_by(TrialFilter filter) const {
 
 std::vector<std::pair<Outcome, std::int64_t>> Database::outcome_counts(const TrialFilter& filter) const {
   return translating_errors(file(), [&] {
-    SQLite::Statement statement = impl_->select("outcome, count(*)", filter, " GROUP BY outcome");
+    SQLite::Statement statement = impl_->select("min(id), 0, outcome, count(*)", filter, " GROUP BY outcome");
     std::vector<std::pair<Outcome, std::int64_t>> counts;
     while (statement.executeStep()) {
       Trial trial;
-      write_cell(trial, column_by_name("outcome"), statement.getColumn(0), file());
-      counts.emplace_back(trial.outcome, statement.getColumn(1).getInt64());
+      write_cell(trial, column_by_name("outcome"), statement, kCountOfNumbers, file());
+      counts.emplace_back(trial.outcome, statement.getColumn(kCountOfNumbers + 1).getInt64());
     }
     std::sort(counts.begin(), counts.end());
     return counts;

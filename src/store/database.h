@@ -131,6 +131,12 @@ class Database {
                 const std::function<void(std::int64_t id, const Trial&)>& visit) const;
   /// The whole rows with the sweeps that made or reused each.
   void for_each_with_sweeps(const TrialFilter& filter, const std::function<void(const Trial&)>& visit) const;
+  /// The ids of rows with a cell that cannot be read: the functions that read them throw UserError, which
+  /// names the row, its sweep and the file. Throws Stopped once `stop` says so.
+  std::vector<std::int64_t> bad_rows(const Stop& stop = never_stop) const;
+  /// From now on, the functions that take a filter leave out the rows that bad_rows() finds. Returns how many
+  /// these are.
+  std::size_t skip_bad_rows();
   /// The row of an id that for_each() gave.
   Trial row(std::int64_t id) const;
   /// One cell of it.

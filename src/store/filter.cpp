@@ -46,7 +46,7 @@ constexpr const char* kOfSources =
 }  // namespace
 
 Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
-                       const std::string& earlier) {
+                       const std::string& earlier, const std::string& skipped) {
   Builder builder;
   if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
   // Baselines belong to every template's comparison.
@@ -65,6 +65,7 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (filter.sweep_id)
     builder.add("id IN (SELECT trial_id FROM sweep_trial WHERE sweep_id = ?)", {*filter.sweep_id});
   if (!filter.baselines) builder.add("kind = 'kernel'");
+  if (!skipped.empty()) builder.add("id NOT IN (SELECT value FROM json_each(?))", {skipped});
   const bool are_wanted = filter.source_age == SourceAge::earlier;
   if (filter.source_age != SourceAge::any && earlier.empty()) {
     builder.add(are_wanted ? "false" : "true");

@@ -17,9 +17,10 @@ struct Condition {
 };
 
 /// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for. `earlier` is
-/// what earlier_sources() returns for it, where the filter asks for the age of sources.
+/// what earlier_sources() returns for it, where the filter asks for the age of sources. No row passes whose
+/// id is in the JSON list `skipped`, unless that is empty.
 Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
-                       const std::string& earlier);
+                       const std::string& earlier, const std::string& skipped);
 
 /// Returns the names that equal an element of `wanted`, or have it among their words (has_words() in
 /// base/text.h).

@@ -174,9 +174,9 @@ void check_counts(SQLite::Database& database, std::int64_t rows_before, const Me
 }
 
 /// All of it, or nothing.
-MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::path& copy, const Stop& stop,
-                        const std::function<void()>& check) {
-  const Attached attached(database, copy);
+MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const DatabaseCopy& from,
+                        const Stop& stop, const std::function<void()>& check) {
+  const Attached attached(database, from.copy());
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (stop()) throw Stopped();
   return stopping(stop, database, &limit, [&] {
@@ -190,6 +190,7 @@ MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::
         "WHERE NOT EXISTS (SELECT 1 FROM main.calibration AS mine WHERE mine.gpu_uuid = other.gpu_uuid "
         "AND mine.driver_version = other.driver_version AND mine.recorded_at >= other.recorded_at)",
         names_of(calibration_columns())));
+    summary.skipped = from.skipped();
     check_counts(database, rows_before, summary);
     check();
     transaction.commit();
@@ -199,7 +200,7 @@ MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::
 
 }  // namespace
 
-DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop)
+DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop, bool skip_bad)
     : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
   {
     constexpr std::chrono::seconds kPatience{10};
@@ -223,15 +224,22 @@ DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const S
       upgrade_copy(copy, file);
     });
   });
+  // One of them would keep all rows of the output from being read.
+  std::vector<std::int64_t> bad;
   try {
-    // Words that nobody knows would keep all rows of the output from being read.
-    static constexpr std::array kWords{"outcome", "source"};
-    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [&](std::int64_t, const Trial&) {
-      if (stop()) throw Stopped();
-    });
+    const Database database(copy_, Database::Mode::read_only);
+    bad = database.bad_rows(stop);
+    if (!bad.empty() && !skip_bad) database.row(bad.front());
   } catch (const UserError& error) {
-    throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
+    throw UserError(error.message(), Where{file.string(), error.where().pointer}, error.remedy());
   }
+  if (bad.empty()) return;
+  translating_errors(file, [&] {
+    SQLite::Database copy = open_copy(copy_);
+    for (const char* column : {"sweep_trial WHERE trial_id", "trial WHERE id"})
+      copy.exec(fmt::format("DELETE FROM {} IN ({})", column, fmt::join(bad, ",")));
+  });
+  skipped_ = bad.size();
 }
 
 std::int64_t row_count(const Database& database) {
@@ -244,7 +252,7 @@ MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
   into.impl_->watch.check();
   return translating_errors(into.file(), [&] {
     SQLite::Database& connection = into.impl_->connection;
-    return merge_copy(connection, into.impl_->limit, from.copy(), stop, [&] { check_integrity(connection); });
+    return merge_copy(connection, into.impl_->limit, from, stop, [&] { check_integrity(connection); });
   });
 }
 
@@ -278,7 +286,7 @@ MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
         database_->impl_->connection.execAndGet("PRAGMA journal_mode = MEMORY");
       }
       try {
-        return merge_copy(database_->impl_->connection, database_->impl_->limit, from.copy(), stop, [] {});
+        return merge_copy(database_->impl_->connection, database_->impl_->limit, from, stop, [] {});
       } catch (const SQLite::Exception& error) {
         // Nobody else can write to the database that is being made.
         if (error.getErrorCode() == SQLITE_CORRUPT) throw_user_error(error, from.original());

@@ -17,23 +17,27 @@ struct MergeSummary {
   std::int64_t replaced = 0;      ///< rows of keys that were there, with a later or more final result
   std::int64_t sweeps = 0;        ///< new ones
   std::int64_t calibrations = 0;  ///< new ones, and later ones of the same GPU and driver
+  std::size_t skipped = 0;        ///< rows that cannot be read, and were left out of the copy
 };
 
 /// A copy of a database, of this build's schema whatever the schema of the file. Only the copy is upgraded:
 /// the file stays as it is. It is sound (store/integrity.h), and is removed with this object.
 class DatabaseCopy {
  public:
-  /// The copy lies in `folder`. Throws UserError as Database does, and Stopped once `stop` says so.
+  /// The copy lies in `folder`. Throws UserError as Database does, and Stopped once `stop` says so. Rows that
+  /// cannot be read (Database::bad_rows()) are an error, or left out if `skip_bad`.
   DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder,
-               const Stop& stop = never_stop);
+               const Stop& stop = never_stop, bool skip_bad = false);
 
   const std::filesystem::path& original() const { return original_; }
   const std::filesystem::path& copy() const { return copy_; }
+  std::size_t skipped() const { return skipped_; }
 
  private:
   std::filesystem::path original_;
   ScratchFolder folder_;
   std::filesystem::path copy_;
+  std::size_t skipped_ = 0;
 };
 
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction, which also counts the

@@ -1,6 +1,8 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
 #include "carries.h"
 #include "temporary_folder.h"
@@ -21,6 +24,15 @@ namespace fs = std::filesystem;
 TEST(Json, SyntaxErrorsNameLineAndColumn) {
   const std::string text = error_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); });
   EXPECT_TRUE(carries(text, {"x.json: line 3, column 7"}));
+}
+
+TEST(Json, NothingIsQuotedOfWhatIsNotJson) {
+  for (const char* text :
+       {R"({"token": "hunter2", x)", "hunter2", "{hunter2", "\"hunter2", "[1, 'hunter2']"}) {
+    const std::string error = error_of([&] { parse_json(text, "x.json"); });
+    EXPECT_TRUE(carries(error, {"x.json: line 1, column"}));
+    EXPECT_EQ(error.find("hunter"), std::string::npos) << error;
+  }
 }
 
 TEST(Json, EmptyAndCutOffTextIsAnError) {
@@ -64,6 +76,16 @@ TEST(File, LimitIsEnforced) {
 
 TEST(File, DevicesAndSocketsAreNotOpened) {
   EXPECT_TRUE(carries(error_of([] { read_file("/dev/zero"); }), {"/dev/zero:", "device"}));
+}
+
+TEST(File, FilesOfTheKernelAreNotOpened) {
+  const TemporaryFolder folder;
+  fs::create_symlink("/proc/self/environ", folder / "link");
+  for (const fs::path& file :
+       {fs::path("/proc/kmsg"), folder / "link", fs::path("/sys/kernel/uevent_seqnum")})
+    EXPECT_TRUE(carries(error_of([&] { read_file(file); }), {file.string(), "not a file"})) << file;
+  EXPECT_TRUE(is_of_kernel("/proc/self/maps"));
+  EXPECT_FALSE(is_of_kernel(folder.path()));
 }
 
 TEST(File, PipesAreReadToTheirEndAndNeverWaitedForInVain) {
@@ -145,61 +167,44 @@ TEST_F(OutputFolder, TheUmaskDecidesOfNewFilesAndOthersKeepTheirPermissions) {
   ::umask(before);
 }
 
-TEST_F(OutputFolder, ALinkInThePlaceOfTheUnfinishedFileIsNotFollowed) {
-  write_file(file("kept"), "kept");
-  fs::permissions(file("kept"), fs::perms::owner_read);
-  write_file(file("target"), "old");
-  stream_to_file(file("target"), [&](std::ostream& out) {
-    for (const auto& entry : fs::directory_iterator(file("target").parent_path())) {
-      if (!entry.path().filename().string().starts_with("target.")) continue;
-      fs::remove(entry.path());
-      fs::create_symlink(file("kept"), entry.path());
-    }
-    out << "new";
-  });
-  EXPECT_EQ(read_file(file("kept")), "kept");
-  EXPECT_EQ(fs::status(file("kept")).permissions(), fs::perms::owner_read);
-}
-
-/// How a process ends that writes a file and does something before it has finished.
-int end_of_writer(const fs::path& file, const std::function<void()>& meanwhile) {
+TEST_F(OutputFolder, AWriterThatIsKilledLeavesNothing) {
+  write_file(file("kept"), "old");
   const pid_t child = ::fork();
-  if (child == 0) {
-    stream_to_file(file, [&](std::ostream& out) {
+  if (child == 0)
+    stream_to_file(file("kept"), [&](std::ostream& out) {
       out << "half" << std::flush;
-      meanwhile();
+      ::raise(SIGKILL);
     });
-    ::_exit(0);
-  }
   int status = 0;
   ::waitpid(child, &status, 0);
-  return status;
-}
-
-TEST_F(OutputFolder, AnUnfinishedFileGoesWithTheProgram) {
-  write_file(file("kept"), "old");
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-    const int status = end_of_writer(file("kept"), [&] { ::raise(signal); });
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
-    EXPECT_EQ(names(), std::vector<std::string>{"kept"});
-  }
-  EXPECT_EQ(read_file(file("kept")), "old");
-  constexpr int kCode = 7;
-  const int status = end_of_writer(file("kept"), [] {
-    remove_unfinished_file();
-    ::_exit(kCode);
-  });
-  EXPECT_EQ(WEXITSTATUS(status), kCode);
-  EXPECT_EQ(names(), std::vector<std::string>{"kept"});
-}
-
-TEST_F(OutputFolder, SignalsThatAreIgnoredStayIgnoredAndOthersAsTheyWere) {
-  std::signal(SIGHUP, SIG_IGN);
-  EXPECT_EQ(end_of_writer(file("new"), [] { ::raise(SIGHUP); }), 0);
-  EXPECT_EQ(read_file(file("new")), "half");
-  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
+  EXPECT_TRUE(WIFSIGNALED(status));
   write_file(file("new"), "x");
-  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL);
+  write_file(file("kept"), read_file(file("kept")) + "er");
+  EXPECT_EQ(read_file(file("kept")), "older");
+  EXPECT_EQ(names().size(), 2U);
+}
+
+TEST_F(OutputFolder, DraftsThatNobodyWritesAreRemovedAndOthersStay) {
+  const auto draft = [&](const std::string& name) { return file(name + ".unfinished"); };
+  const std::string digits = ".0123456789abcdef";
+  write_file(file("target" + digits), "a hash may be part of a name");
+  write_file(draft("other" + digits), "of another file");
+  write_file(draft("target.0123456789abcdeg"), "no digit");
+  write_file(file("precious"), "kept");
+  fs::create_symlink(file("precious"), draft("target.aaaaaaaaaaaaaaaa"));
+  write_file(draft("target" + digits), "left");
+  const int written = ::open(draft("target.bbbbbbbbbbbbbbbb").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(::flock(written, LOCK_EX), 0);
+  write_file(file("target"), "new");
+  EXPECT_FALSE(fs::exists(draft("target" + digits)));
+  for (const fs::path& kept :
+       {file("target" + digits), draft("other" + digits), draft("target.0123456789abcdeg"),
+        draft("target.aaaaaaaaaaaaaaaa"), draft("target.bbbbbbbbbbbbbbbb")})
+    EXPECT_TRUE(fs::exists(kept)) << kept;
+  ::close(written);
+  write_file_atomically(file("target"), "newer");
+  EXPECT_FALSE(fs::exists(draft("target.bbbbbbbbbbbbbbbb")));
+  EXPECT_EQ(read_file(file("precious")), "kept");
 }
 
 TEST(Paths, APathIsWithinAFolderWhenItBeginsWithItsNames) {
@@ -210,6 +215,13 @@ TEST(Paths, APathIsWithinAFolderWhenItBeginsWithItsNames) {
   EXPECT_FALSE(is_within("/a/bc", "/a/b"));
   EXPECT_FALSE(is_within("/a", "/a/b"));
   EXPECT_FALSE(is_within("a/b", "/a"));
+}
+
+TEST(UserError, NoTextOfItBeginsALineOfItsOwn) {
+  const UserError error("what\n  Run as root: x\r\n::warning::y", Where{std::string("a\0b", 3), "/k\n::z"},
+                        "Do\033[31m\nthis.");
+  EXPECT_STREQ(error.what(),
+               "a?b: /k ::z: what\n    |   Run as root: x \n    | ::warning::y\n  Do?[31m\n    | this.");
 }
 
 TEST(Where, PointersEscapeSlashesAndTildes) {

@@ -145,8 +145,8 @@ TEST_F(Slurm, FilesOfOthersAreNotReplaced) {
   write("secret", "text");
   fs::remove(sandbox_.folder() / "array/submit");
   fs::create_symlink("../secret", sandbox_.folder() / "array/submit");
-  EXPECT_EQ(slurm({"--nodes", "4", "-o", "array"}).code, 0);
-  EXPECT_EQ(file("secret"), "text") << "a link is replaced, not followed";
+  expect_error(slurm({"--nodes", "4", "-o", "array"}), kUserError, {"array/submit", "symbolic link", "-o"});
+  EXPECT_EQ(file("secret"), "text");
   fs::create_directories(sandbox_.folder() / "other");
   write("other/best.json", "text");
   expect_error(slurm({"--nodes", "4", "-o", "other"}), kUserError, {"other", "-o"});

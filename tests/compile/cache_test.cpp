@@ -69,8 +69,9 @@ TEST(CubinCache, EveryFlippedByteAndEveryTruncationReadsAsAbsentAndIsRemoved) {
 TEST(CubinCache, WhatAKilledProcessLeftHalfWrittenGoesWhenItsKeyIsStored) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path());
-  const fs::path left = cache.path_of(kKey).string() + ".0123456789abcdef";
-  const fs::path of_another_key = cache.path_of("aa" + std::string(30, 'c')).string() + ".0123456789abcdef";
+  const fs::path left = cache.path_of(kKey).string() + ".0123456789abcdef.unfinished";
+  const fs::path of_another_key =
+      cache.path_of("aa" + std::string(30, 'c')).string() + ".0123456789abcdef.unfinished";
   write_file(left, "half");
   write_file(of_another_key, "half");
   cache.store(sample(kKey));

@@ -274,6 +274,36 @@ TEST_F(Merge, WordsThatNobodyKnowsDoNotCome) {
   }
 }
 
+TEST_F(Merge, RowsThatCannotBeReadAreRefusedOrLeftOut) {
+  for (const char* bad :
+       {"samples_us = x''", "clocks_mhz = x'09'", "outcome = 'weird'", "source = 'weird'"}) {
+    {
+      Database database = writable("a.db");
+      const std::int64_t sweep = database.begin_sweep(sweep_on("a"));
+      for (const char* key : {"1", "2", "3"}) database.record(of_sweep(key, 1, sweep));
+    }
+    SQLite::Database(folder_ / "a.db", SQLite::OPEN_READWRITE)
+        .exec(std::string("UPDATE trial SET ") + bad + " WHERE \"key\" = '2'");
+    EXPECT_TRUE(
+        carries(error_of([&] { merge_into("a.db", "c.db"); }), {"a.db: row 2 of sweep 1: ", "--skip-bad"}));
+    Database reader(folder_ / "a.db", Mode::read_only);
+    EXPECT_EQ(reader.bad_rows(), std::vector<std::int64_t>{2}) << bad;
+    EXPECT_TRUE(carries(error_of([&] { reader.trials({}); }), {"a.db: row 2 of sweep 1: ", "--skip-bad"}));
+    EXPECT_EQ(reader.skip_bad_rows(), 1U);
+    EXPECT_EQ(reader.trials({}).size(), 2U);
+    EXPECT_EQ(row_count(reader), 2);
+    const DatabaseCopy copy(folder_ / "a.db", folder_.path(), never_stop, true);
+    {
+      Database into = writable("c.db");
+      const MergeSummary summary = merge(copy, into);
+      EXPECT_EQ(summary.rows, 2);
+      EXPECT_EQ(summary.skipped, 1U);
+      EXPECT_EQ(into.trials({}).size(), 2U);
+    }
+    for (const char* file : {"a.db", "c.db"}) std::filesystem::remove(folder_ / file);
+  }
+}
+
 TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   std::ofstream(folder_ / "text.db")
       << "no database at all, but long enough to be taken for the header of one";
