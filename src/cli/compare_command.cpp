@@ -85,7 +85,7 @@ class Sources {
 
  private:
   void open(const std::filesystem::path& file, const std::string& name) {
-    databases_.push_back(std::make_unique<Database>(file, Database::Mode::read_only));
+    databases_.push_back(std::make_unique<Database>(open_rows(file)));
     names_.push_back(name);
   }
 

@@ -45,7 +45,7 @@ std::string weight_of(const std::filesystem::path& file) {
 int run(ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
-  const Database database(options.rows.database, Database::Mode::read_only);
+  const Database database = open_rows(options.rows.database);
   ExportRequest request{options.rows.filter(database), options.samples, options.name_space.value_or("")};
   request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
   if (options.portfolio) {
@@ -95,7 +95,7 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
 
 int run(ReportFlags& flags) {
   check_output(flags.output, flags.rows.database);
-  const Database database(flags.rows.database, Database::Mode::read_only);
+  const Database database = open_rows(flags.rows.database);
   const TrialFilter filter = flags.rows.filter(database);
   const std::vector<GpuModel> models = shipped_gpu_models();
   const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),

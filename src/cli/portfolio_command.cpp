@@ -44,7 +44,7 @@ int run(PortfolioCommand& options) {
   const Format format = format_from_name(options.format);
   check_output(options.output, options.rows.database);
   check_output(options.fill, options.rows.database);
-  const Database database(options.rows.database, Database::Mode::read_only);
+  const Database database = open_rows(options.rows.database);
   TrialFilter filter = options.rows.filter(database);
   filter.baselines = false;
   int code = 0;

@@ -107,7 +107,7 @@ int run(RankOptions& options) {
   const Format format = format_from_name(options.format);
   // Whoever reads rows by a program expects all of them.
   if (!is_limit_given(options) && (format == Format::csv || format == Format::json)) options.limit = 0;
-  const Database database(options.rows.database, Database::Mode::read_only);
+  const Database database = open_rows(options.rows.database);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_names<Outcome>(
       options.outcomes, "outcome",

@@ -86,6 +86,7 @@ struct Database::Impl {
   SQLite::Database connection;
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;
+  SourceNow source_now;                ///< of use_present_sources(), if it was called
   bool is_at_one_state = false;        ///< a OneState lives
   std::optional<std::string> earlier;  ///< earlier_sources() of that state, once it was asked for
 };
