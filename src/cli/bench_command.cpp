@@ -261,12 +261,13 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
 /// The best row that the database holds for the template, in its variant, on the GPU that would be used: of
 /// the problem, else of the problem recorded last. Measured rows come before predicted ones.
 std::optional<Trial> best_known(const BenchCommand& options, const SingleConfiguration& one) {
-  const Database database(options.database, Database::Mode::read_only);
+  const Database database = open_rows(options.database);
   TrialFilter filter;
   filter.templates = {one.kernel.name};
   filter.gpus = {gpu_name(options.gpus)};
   filter.baselines = false;
   filter.source_age = SourceAge::newest;
+  if (!options.quiet) note_earlier_sources(database, filter, "");
   RankingRows rows = ranking_rows(database, filter);
   std::optional<Trial> best;
   std::tuple<bool, bool> best_preference;

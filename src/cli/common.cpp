@@ -6,6 +6,10 @@
 
 #include "base/confinement.h"
 #include "base/file.h"
+#include "base/folder.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "spec/paths.h"
 
 namespace tiletune {
 
@@ -27,18 +31,42 @@ std::string recorded_text(const Database& database) {
 }
 
 Database open_rows(const std::filesystem::path& file, bool skip_bad) {
+  namespace fs = std::filesystem;
   Database database(file, Database::Mode::read_only);
   const std::size_t skipped = skip_bad ? database.skip_bad_rows() : 0;
   if (skipped > 0)
     fmt::print(stderr, "note: {}: {} that cannot be read {} left out\n", printable(file.string()),
                counted(skipped, "row"), skipped == 1 ? "is" : "are");
+  std::vector<fs::path> folders;
+  for (const SweepRecord& sweep : database.sweeps()) {
+    std::error_code ignored;
+    fs::path folder = fs::weakly_canonical(fs::absolute(sweep.config_file, ignored).parent_path(), ignored);
+    const bool is_new = std::ranges::find(folders, folder) == folders.end();
+    if (is_new && is_within(folder, fs::current_path(ignored))) folders.push_back(std::move(folder));
+  }
+  folders.push_back(home_folder() / "kernel_templates");
+  database.use_present_sources([folders](const std::string& name) -> std::string {
+    try {
+      const Folder folder = find_template(name, folders, false, {});
+      const auto manifest = parse_json(folder.read(kManifestName, kLargestJson), kManifestName);
+      const std::string source = manifest.at("source");
+      return is_compiled(source) ? "" : Hasher().add(folder.read(source, kLargestJson)).hex();
+    } catch (const std::exception&) {  // it is not at hand, or not valid now
+      return "";
+    }
+  });
   return database;
 }
 
-void note_earlier_sources(const Database& database, const TrialFilter& filter) {
-  const std::uint64_t hidden = database.rows_hidden_by(filter);
-  if (hidden == 0) return;
-  fmt::print(stderr, "note: {} (--any-source shows {})\n", hidden_text(hidden), hidden == 1 ? "it" : "them");
+void note_earlier_sources(const Database& database, const TrialFilter& filter, const std::string& flag) {
+  if (filter.source_age != SourceAge::newest) return;
+  if (const std::uint64_t hidden = database.rows_hidden_by(filter); hidden > 0)
+    fmt::print(stderr, "note: {}{}\n", hidden_text(hidden),
+               flag.empty() ? "" : fmt::format(" ({} shows {})", flag, hidden == 1 ? "it" : "them"));
+  for (const std::string& name : database.edited_templates())
+    if (filter.templates.empty() || std::ranges::find(filter.templates, name) != filter.templates.end())
+      fmt::print(stderr, "note: the source of {} was edited since its rows were recorded: sweep it again\n",
+                 printable(name));
 }
 
 void show_rows(const Database& database, const TrialFilter& filter, const std::function<void()>& show) {

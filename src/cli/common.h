@@ -152,14 +152,17 @@ inline constexpr const char* kAnySourceHelp =
 
 /// What --skip-bad does.
 inline constexpr const char* kSkipBadHelp = "Leave out rows that cannot be read, and count them";
-/// Opens a database for reading. With `skip_bad`, rows that cannot be read are left out, and counted on
-/// stderr.
-Database open_rows(const std::filesystem::path& file, bool skip_bad);
-
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
 std::string recorded_text(const Database& database);
-/// Notes on stderr how many rows the filters leave out because they are of earlier sources, if any.
-void note_earlier_sources(const Database& database, const TrialFilter& filter);
+/// Opens a database to read rows. Rows count of the sources of templates as they are now, where these are at
+/// hand: shipped ones, and those beside a config below the working folder that a sweep names. No other file
+/// is read: the database may be a stranger's. With `skip_bad`, rows that cannot be read are left out, and
+/// counted on stderr.
+Database open_rows(const std::filesystem::path& file, bool skip_bad = false);
+/// Notes on stderr how many rows the filters leave out because they are of earlier sources, if any, and which
+/// templates were edited since. `flag` is what includes the rows; empty: nothing does.
+void note_earlier_sources(const Database& database, const TrialFilter& filter,
+                          const std::string& flag = "--any-source");
 /// Runs `show`, which reads rows that pass, at one state of the database, then note_earlier_sources(). Where
 /// there is NothingToDo, the error says how many rows are hidden.
 void show_rows(const Database& database, const TrialFilter& filter, const std::function<void()>& show);

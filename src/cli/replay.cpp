@@ -88,13 +88,9 @@ std::string counts_text(const SweepSummary& summary, const Replay& replay) {
 RankingRows rows_of(const Replay& replay, const RecordedSet& set, const Database& database) {
   std::vector<std::int64_t> ids = replay.rows;
   std::sort(ids.begin(), ids.end());
-  TrialFilter filter;
-  filter.gpus = {set.gpu};
-  filter.sources = {set.source};
-  filter.source_age = SourceAge::newest;
   RankingRows rows;
   auto next = ids.begin();
-  database.for_each(filter, ranking_columns(), [&](std::int64_t id, const Trial& row) {
+  database.for_each(filter_of(set), ranking_columns(), [&](std::int64_t id, const Trial& row) {
     if (next == ids.end() || *next != id) return;
     ++next;
     Trial replayed = row;
@@ -138,6 +134,9 @@ class Replaying {
     if (file_.is_unfinished)
       planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
     open(planned_, tasks);
+    TrialFilter recorded = filter_of(set_);
+    for (const TemplateSpec& kernel : spec_.templates) recorded.templates.push_back(kernel.name);
+    note_earlier_sources(file_.rows, recorded, "");
     std::vector<Replay> runs;
     SweepSummary summary;
     while (runs.size() < options_.repeat && !summary.interrupted) {

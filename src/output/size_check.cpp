@@ -101,8 +101,14 @@ bool is_tautology(const SyntaxNode& node) {
   if (node.op == Op::constant) return node.constant == Value(true);
   if (node.op == Op::logical_and)
     return std::all_of(node.operands.begin(), node.operands.end(), is_tautology);
+  if (node.op == Op::logical_or) return std::any_of(node.operands.begin(), node.operands.end(), is_tautology);
   if (node.op != Op::comparison_chain) return false;
   const SyntaxNode& first = node.operands.front();
+  const auto is = [](const SyntaxNode& constant, std::int64_t number) {
+    return constant.op == Op::constant && constant.constant == Value(number);
+  };
+  if (first.op == Op::modulo && node.comparisons == std::vector{Op::equal})
+    return is(first.operands.back(), 1) && is(node.operands.back(), 0);
   return std::all_of(node.operands.begin(), node.operands.end(),
                      [&](const SyntaxNode& one) { return one.op == Op::load && one.slot == first.slot; }) &&
          std::all_of(node.comparisons.begin(), node.comparisons.end(), [](Op op) {

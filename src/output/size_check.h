@@ -14,7 +14,7 @@ namespace tiletune {
 std::optional<std::string> cpp_number(const std::string& expression,
                                       const std::vector<std::string>& dimensions);
 
-/// Whether a condition compares sizes with themselves alone, such as "(K == K)", and so holds for any.
+/// Whether a condition is seen to hold for any sizes, such as "K == K", "K % 1 == 0" and "K <= 128 or true".
 bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions);
 
 /// Whether sizes satisfy the conditions that a row has recorded (its column size_conditions). None where

@@ -1,74 +1,68 @@
 #include "rank/ranking.h"
 
+#include <array>
+#include <optional>
 #include <set>
 
 namespace tiletune {
 
 namespace {
 
-using Kernels = std::vector<const RankingRow*>;
-
-bool overlap(const RankingRow& a, const RankingRow& b) {
-  return a.low_us <= b.high_us && b.low_us <= a.high_us;
-}
-
 /// Whether `a` needs less than `b`, and so is the better choice where time cannot distinguish them.
 bool preferred(const RankingRow* a, const RankingRow* b) {
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
 
-/// Kernels that may tie with each other, fastest first, and how many of them have their place.
-struct UnplacedKernels {
-  Kernels kernels = {};
-  std::size_t placed = 0;
-
-  bool empty() const { return placed == kernels.size(); }
-  const RankingRow* next() const { return kernels[placed]; }
+/// A kernel among those of its group.
+struct PlacedKernel {
+  const RankingRow* row;
+  std::uint32_t tie;  ///< number of those that share its rank
+  bool is_behind;     ///< slower than a kernel that can be distinguished from the fastest of the tie
 };
 
-/// Takes the next kernel and those that follow it without a gap and cannot be distinguished from it.
-std::span<const RankingRow*> take_tie(UnplacedKernels& unplaced) {
-  const std::size_t first = unplaced.placed;
-  do {
-    ++unplaced.placed;
-  } while (!unplaced.empty() && overlap(*unplaced.kernels[first], *unplaced.next()));
-  return std::span(unplaced.kernels).subspan(first, unplaced.placed - first);
+/// Returns kernels in order of ranking. `kernels` come fastest first.
+std::vector<PlacedKernel> in_ranking_order(std::span<const RankingRow> kernels) {
+  // Where the intervals of the fastest kernels of ties end, and which ties these are: of the deciding finals,
+  // and of others. Each of these intervals begins behind the one before.
+  std::array<std::vector<std::pair<double, std::uint32_t>>, 2> leaders_of_kinds;
+  std::uint32_t ties = 0;
+  std::vector<PlacedKernel> placed;
+  placed.reserve(kernels.size());
+  for (const RankingRow& kernel : kernels) {
+    auto& leaders = leaders_of_kinds.at(kernel.in_finals ? 0 : 1);
+    const auto leader = std::ranges::lower_bound(leaders, std::pair(kernel.low_us, std::uint32_t{0}));
+    const bool leads = leader == leaders.end();
+    placed.push_back({&kernel, leads ? ties : leader->second, !leads && leader + 1 != leaders.end()});
+    if (leads) leaders.emplace_back(kernel.high_us, ties++);
+  }
+  std::ranges::stable_sort(placed, [](const PlacedKernel& a, const PlacedKernel& b) {
+    if (a.tie != b.tie || a.is_behind != b.is_behind || a.is_behind)
+      return std::tie(a.tie, a.is_behind) < std::tie(b.tie, b.is_behind);
+    return preferred(a.row, b.row);
+  });
+  return placed;
 }
 
 RankedRow place_at(const RankingRow& row, int rank, bool tied) {
   return {row.id, rank, tied, row.in_finals, row.has_discards};
 }
 
-/// `kernels` fastest first.
-Kernels in_ranking_order(std::span<const RankingRow> kernels, std::vector<RankedRow>& ranked) {
-  UnplacedKernels finals;
-  UnplacedKernels others;
-  for (const RankingRow& kernel : kernels) (kernel.in_finals ? finals : others).kernels.push_back(&kernel);
-  Kernels ordered;
-  ordered.reserve(kernels.size());
-  ranked.reserve(kernels.size());
-  while (!finals.empty() || !others.empty()) {
-    // All lie in one array, fastest first, so the earlier one is the faster one.
-    const bool finals_lead = others.empty() || (!finals.empty() && finals.next() < others.next());
-    const auto tie = take_tie(finals_lead ? finals : others);
-    std::stable_sort(tie.begin(), tie.end(), preferred);
-    const int rank = static_cast<int>(ordered.size()) + 1;
-    for (const RankingRow* kernel : tie) ranked.push_back(place_at(*kernel, rank, tie.size() > 1));
-    ordered.insert(ordered.end(), tie.begin(), tie.end());
-  }
-  return ordered;
-}
-
 RankingGroup rank_group(const ComparableRows& rows) {
   RankingGroup group{*rows.what, {}, {}};
-  const Kernels kernels = in_ranking_order(rows.kernels, group.rows);
+  const std::vector<PlacedKernel> kernels = in_ranking_order(rows.kernels);
+  group.rows.reserve(kernels.size());
+  for (std::size_t first = 0, i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].tie != kernels[first].tie) first = i;
+    const bool ties_with_next = i + 1 < kernels.size() && kernels[i + 1].tie == kernels[i].tie;
+    group.rows.push_back(place_at(*kernels[i].row, static_cast<int>(first) + 1, i > first || ties_with_next));
+  }
   for (const RankingRow& kernel : rows.kernels)
     if (is_newer(kernel, group.newest)) group.newest = kernel;
   // The slowest first, so that it stands behind the others at the same place.
   for (std::size_t i = rows.baselines.size(); i-- > 0;) {
     const RankingRow& baseline = rows.baselines[i];
-    const auto last_faster = std::find_if(kernels.rbegin(), kernels.rend(), [&](const RankingRow* kernel) {
-      return kernel->time_us <= baseline.time_us;
+    const auto last_faster = std::find_if(kernels.rbegin(), kernels.rend(), [&](const PlacedKernel& kernel) {
+      return kernel.row->time_us <= baseline.time_us;
     });
     group.rows.insert(group.rows.begin() + (last_faster.base() - kernels.begin()),
                       place_at(baseline, 0, false));
@@ -88,13 +82,17 @@ std::vector<const RankingRow*> leaders_of(const ComparableRows& rows) {
   const auto is_sampled = [](const RankingRow& kernel) { return !kernel.is_screened; };
   const auto sampled = std::find_if(rows.kernels.begin(), rows.kernels.end(), is_sampled);
   const RankingRow& fastest = sampled == rows.kernels.end() ? rows.kernels.front() : *sampled;
-  Kernels leaders;
+  std::vector<const RankingRow*> leaders;
+  std::optional<std::size_t> behind;  // how many are not slower than a kernel that can be distinguished
   for (const RankingRow& kernel : rows.kernels) {
     if (kernel.in_finals != fastest.in_finals || kernel.is_screened != fastest.is_screened) continue;
-    if (!overlap(fastest, kernel)) break;
-    leaders.push_back(&kernel);
+    if (kernel.low_us <= fastest.high_us)
+      leaders.push_back(&kernel);
+    else if (!behind)
+      behind = leaders.size();
   }
-  std::stable_sort(leaders.begin(), leaders.end(), preferred);
+  std::stable_sort(leaders.begin(),
+                   leaders.begin() + static_cast<std::ptrdiff_t>(behind.value_or(leaders.size())), preferred);
   return leaders;
 }
 

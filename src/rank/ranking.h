@@ -28,14 +28,16 @@
 // 6. Two kernels cannot be distinguished when their 95% intervals, each widened by half of the noise floor
 //    (how far two copies of one kernel may differ), overlap. A row without an interval stands for its time,
 //    and so does a prediction, which is an exact number of a model.
-// 7. In order of time (then of key), each kernel that cannot be distinguished from the fastest one of the
-//    rank so far shares its rank; the first that can opens the next rank, which counts the kernels before it
-//    (1, 1, 3). Kernels of the deciding finals, whose samples are interleaved, tie with each other alone, and
-//    so do the others: finals take in everything near the leader, so an interval from another hour, however
-//    wide, is no reason to share its rank. Of the two kinds the fastest kernel that has no place yet opens
-//    the next rank; a kernel of the other kind with a time amidst its tie stands behind the tie.
+// 7. The fastest kernel and all that cannot be distinguished from it share a rank, also those behind a kernel
+//    that can. The fastest of the rest opens the next rank, which counts the kernels before it (1, 1, 3).
+//    Kernels of the deciding finals, whose samples are interleaved, tie with each other alone, and so do the
+//    others: finals take in everything near the leader, so an interval from another hour, however wide, is no
+//    reason to share its rank. Of the two kinds the fastest kernel that has no place yet opens the next rank;
+//    a kernel of the other kind with a time amidst its tie stands behind the tie.
 // 8. Of kernels that tie the one with fewer registers is the better choice, then that with the higher
-//    occupancy, then the faster one. The best of a group is the best choice of its first rank.
+//    occupancy, then the faster one. Those that are slower than a kernel that can be distinguished from the
+//    fastest follow in order of time: a wide interval is no merit. The best of a group is the best choice of
+//    its first rank.
 
 namespace tiletune {
 
@@ -50,7 +52,7 @@ struct RankedRow {
 
 /// One comparable set: same GPU model, problem, source and conditions.
 struct RankingGroup : Comparable {
-  /// Fastest first; within a tie fewer registers, then higher occupancy first.
+  /// By rank; within a tie as point 8 says.
   std::vector<RankedRow> rows;
   DatedRow newest = {};  ///< newest row of a kernel that ran
 };

@@ -180,16 +180,21 @@ std::string Recording::places_text() const {
   return join(texts, "; ") + (more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
-Recording read_recording(const Database& database, const RecordedSet& set) {
-  Recording recording(set, SweepOrder(database), [&database](std::int64_t id) { return database.row(id); });
+TrialFilter filter_of(const RecordedSet& set) {
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};
   filter.source_age = SourceAge::newest;
+  return filter;
+}
+
+Recording read_recording(const Database& database, const RecordedSet& set) {
+  Recording recording(set, SweepOrder(database), [&database](std::int64_t id) { return database.row(id); });
   const auto ranking = ranking_columns();
   std::vector<const char*> columns(ranking.begin(), ranking.end());
   columns.insert(columns.end(), {"compile_ms", "measure_ms"});
-  database.for_each(filter, columns, [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
+  database.for_each(filter_of(set), columns,
+                    [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
   recording.finish();
   // Whoever writes to the database may have marked the rows as being measured again since they were counted.
   if (recording.is_empty()) throw_no_rows(database.file().string());

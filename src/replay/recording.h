@@ -99,6 +99,8 @@ class Recording {
   std::unordered_map<std::string, Place> places_;
 };
 
+/// Rows of a set, without those of earlier sources.
+TrialFilter filter_of(const RecordedSet& set);
 /// Reads a set, row by row; throws UserError when no row is left of it. `database` must outlive the
 /// recording.
 Recording read_recording(const Database& database, const RecordedSet& set);

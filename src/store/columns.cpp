@@ -37,6 +37,19 @@ Column text(const char* name, std::string Trial::*member, const char* meaning) {
       name, CellType::text, member, meaning, [](const std::string& text) { return Cell(text); }, text_of);
 }
 
+/// Text that outputs repeat, so that its length is limited. Throws UserError for a longer one.
+Column label(const char* name, std::string Trial::*member, const char* meaning) {
+  constexpr std::size_t kMostBytes = 8192;
+  const auto checked = [=](std::string text) {
+    if (text.size() <= kMostBytes) return text;
+    throw UserError(fmt::format("a row's {} has {} bytes, at most {} can be", name, text.size(), kMostBytes),
+                    "Shorten it, or leave the row out.");
+  };
+  return column_of(
+      name, CellType::text, member, meaning, [=](const std::string& text) { return Cell(checked(text)); },
+      [=](const Cell& cell) { return checked(text_of(cell)); });
+}
+
 /// Empty text is null, so that SQLite's JSON functions can be used on every row.
 Column json(const char* name, std::string Trial::*member, const char* meaning) {
   const auto to_cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
@@ -112,8 +113,8 @@ std::vector<std::string> Database::Impl::distinct(const char* column) {
 }
 
 std::string Database::Impl::sources_before() {
-  if (!is_at_one_state) return earlier_sources(connection);
-  if (!earlier) earlier = earlier_sources(connection);
+  if (!is_at_one_state) return earlier_sources(connection, source_now);
+  if (!earlier) earlier = earlier_sources(connection, source_now);
   return *earlier;
 }
 
@@ -413,6 +414,13 @@ std::vector<StatedProblem> Database::stated_problems() const {
     }
     return problems;
   });
+}
+
+void Database::use_present_sources(SourceNow source_now) { impl_->source_now = std::move(source_now); }
+
+std::vector<std::string> Database::edited_templates() const {
+  const std::string sources = translating_errors(file(), [&] { return impl_->sources_before(); });
+  return nlohmann::json::parse(sources.empty() ? R"({"edited": []})" : sources).at("edited");
 }
 
 std::uint64_t Database::rows_hidden_by(TrialFilter filter) const {

@@ -30,6 +30,8 @@ struct StatedProblem {
 
 /// Whether the kernel of a row was edited since: earlier_sources() in store/filter.h.
 enum class SourceAge { any, newest, earlier };
+/// Returns the source_hash that rows of a template would have now; empty where that is not known.
+using SourceNow = std::function<std::string(const std::string& template_name)>;
 
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
@@ -143,6 +145,10 @@ class Database {
   Cell cell(std::int64_t id, const Column& column) const;
   /// All that `read` reads is of one state of the database, whatever others write meanwhile.
   void at_one_state(const std::function<void()>& read) const;
+  /// From now on, rows count of the source that a template has now, if there are any.
+  void use_present_sources(SourceNow source_now);
+  /// The templates that have a source now, and rows of other ones alone.
+  std::vector<std::string> edited_templates() const;
   /// How many rows a filter leaves out because they are not of the newest source.
   std::uint64_t rows_hidden_by(TrialFilter filter) const;
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.

@@ -87,6 +87,7 @@ struct Database::Impl {
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;
   std::string skipped;                 ///< ids of skip_bad_rows() as a JSON list; empty: none
+  SourceNow source_now;                ///< of use_present_sources(), if it was called
   bool is_at_one_state = false;        ///< a OneState lives
   std::optional<std::string> earlier;  ///< earlier_sources() of that state, once it was asked for
 };

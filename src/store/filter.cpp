@@ -106,6 +106,7 @@ struct RowSource {
 struct NewestSource {
   SweepTime sweep;
   std::string recorded_at, hash;
+  std::string hash_now = {};                                ///< empty: not known
   std::map<std::string, std::set<std::string>> files = {};  ///< contents by name
 };
 
@@ -146,14 +147,18 @@ void for_each_file(const std::string& files,
     if (hash.is_string() && !name.starts_with('<')) visit(name, hash.get<std::string>());
 }
 
-std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std::string>& sources) {
+std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std::string>& sources,
+                                                   const SourceNow& source_now) {
   std::map<std::string, NewestSource> newest;
   for (const auto& [source, recorded_at] : sources) {
-    const auto [found, is_new] =
-        newest.try_emplace(source.template_name, NewestSource{source.sweep, recorded_at, source.hash});
-    if (!is_new &&
-        std::tie(found->second.sweep, found->second.recorded_at) < std::tie(source.sweep, recorded_at))
-      found->second = {source.sweep, recorded_at, source.hash};
+    const NewestSource one{source.sweep, recorded_at, source.hash};
+    const auto [found, is_new] = newest.try_emplace(source.template_name, one);
+    NewestSource& so_far = found->second;
+    if (is_new && source_now) so_far.hash_now = source_now(source.template_name);
+    const auto age = [&now = so_far.hash_now](const NewestSource& of) {
+      return std::make_tuple(of.hash == now, of.sweep, of.recorded_at);
+    };
+    if (age(so_far) < age(one)) so_far = {one.sweep, one.recorded_at, one.hash, so_far.hash_now};
   }
   for (const auto& [source, recorded_at] : sources) {
     NewestSource& of_template = newest.at(source.template_name);
@@ -167,11 +172,11 @@ std::map<std::string, NewestSource> newest_sources(const std::map<RowSource, std
 
 }  // namespace
 
-std::string earlier_sources(SQLite::Database& database) {
+std::string earlier_sources(SQLite::Database& database, const SourceNow& source_now) {
   if (database.execAndGet("SELECT EXISTS (SELECT 1 FROM trial WHERE source_hash <> '')").getInt() == 0)
     return "";
   const std::map<RowSource, std::string> sources = sources_of_rows(database);
-  const std::map<std::string, NewestSource> newest = newest_sources(sources);
+  const std::map<std::string, NewestSource> newest = newest_sources(sources, source_now);
   std::set<std::vector<std::string>> texts;
   std::set<std::vector<std::string>> files;
   for (const auto& [source, recorded_at] : sources) {
@@ -187,8 +192,12 @@ std::string earlier_sources(SQLite::Database& database) {
     });
     if (differs) files.insert({source.template_name, source.hash, source.files});
   }
-  if (texts.empty() && files.empty()) return "";
-  return Json{{"texts", texts}, {"files", files}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::set<std::string> edited;
+  for (const auto& [name, source] : newest)
+    if (!source.hash_now.empty() && source.hash != source.hash_now) edited.insert(name);
+  if (texts.empty() && files.empty() && edited.empty()) return "";
+  return Json{{"edited", edited}, {"texts", texts}, {"files", files}}.dump(-1, ' ', false,
+                                                                           Json::error_handler_t::replace);
 }
 
 }  // namespace tiletune

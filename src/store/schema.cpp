@@ -172,19 +172,20 @@ WITH kernel AS (
   FROM bounded WINDOW fastest_first AS (PARTITION BY comparable ORDER BY compared_us, "key")
 ), placed AS (
   SELECT id, time_us, rank() OVER (PARTITION BY comparable ORDER BY compared_us) AS order_by_time,
-    in_finals = leader_in_finals AND
-      sum(low_us > leader_high_us) OVER (PARTITION BY comparable, in_finals ORDER BY compared_us, "key"
-                                         ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best
+    in_finals = leader_in_finals AND low_us <= leader_high_us AS tied_with_best,
+    sum(low_us > leader_high_us) OVER (PARTITION BY comparable, in_finals ORDER BY compared_us, "key"
+                                       ROWS UNBOUNDED PRECEDING) = 0 AS is_before_others
   FROM led
 )
-SELECT order_by_time, tied_with_best, time_us, {cells} FROM placed JOIN trial USING (id);
+SELECT order_by_time, tied_with_best, tied_with_best AND is_before_others AS may_be_best, time_us, {cells}
+FROM placed JOIN trial USING (id);
 
 CREATE VIEW best AS
 SELECT {columns} FROM (
   SELECT *, row_number() OVER (PARTITION BY {comparable}
                                ORDER BY coalesce(registers, 9223372036854775807),
                                  coalesce(occupancy, 0) DESC, order_by_time, "key") AS place
-  FROM ranking WHERE tied_with_best
+  FROM ranking WHERE may_be_best
 ) WHERE place = 1;
 )";
 

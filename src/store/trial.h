@@ -13,6 +13,7 @@ namespace tiletune {
 /// The members of Trial, by the type of their column.
 namespace column_types {
 using text = std::string;
+using label = std::string;
 using json = std::string;
 using integer = std::optional<std::int64_t>;
 using real = std::optional<double>;

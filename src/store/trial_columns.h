@@ -11,9 +11,9 @@ TILETUNE_COLUMN(text, key, "hash over everything that determines the result; uni
 
 // what
 TILETUNE_COLUMN(text, kind, "kernel, baseline, or twin: a second copy of a finals' leader")
-TILETUNE_COLUMN(text, template_name, "kernel template, or the baseline's name")
+TILETUNE_COLUMN(label, template_name, "kernel template, or the baseline's name")
 TILETUNE_COLUMN(text, operation, "what is computed, such as gemm: an operation's name")
-TILETUNE_COLUMN(text, problem, "sizes, MxNxK for gemm, and leading dimensions that are not the defaults")
+TILETUNE_COLUMN(label, problem, "sizes, MxNxK for gemm, and leading dimensions that are not the defaults")
 TILETUNE_COLUMN(json, dimensions, "the same sizes by name; empty for recordings of other tools")
 TILETUNE_COLUMN(text, options, "what the template chose of the operation's options: layout=nt")
 TILETUNE_COLUMN(text, scalars, "values of the operation's scalars: alpha and beta for gemm")
@@ -126,7 +126,7 @@ TILETUNE_COLUMN(real, compile_ms, "CPU time of compiling, ms")
 TILETUNE_COLUMN(real, measure_ms, "wall time on the GPU worker, ms")
 
 // where and when
-TILETUNE_COLUMN(text, gpu, "GPU model by its driver's name, or the predicted model's name")
+TILETUNE_COLUMN(label, gpu, "GPU model by its driver's name, or the predicted model's name")
 TILETUNE_COLUMN(text, gpu_uuid, "UUID of the GPU")
 TILETUNE_COLUMN(text, architecture, "compilation target, e.g. sm_90a")
 TILETUNE_COLUMN(text, driver_version, "version of the NVIDIA driver")

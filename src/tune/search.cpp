@@ -152,7 +152,7 @@ std::uint64_t Searches::shares_of(std::size_t workload) const {
 }
 
 /// Its shares of what is left for this workload and those after it, where those that are smaller leave
-/// theirs to the others.
+/// theirs to the others. As long as there are enough, each of those gets one evaluation.
 std::uint64_t Searches::share_of_evaluations(std::size_t workload) const {
   std::uint64_t left = budget_.evaluations;
   for (std::size_t i = 0; i < workload; ++i) left -= std::min(left, searches_[i].proposed());
@@ -161,9 +161,11 @@ std::uint64_t Searches::share_of_evaluations(std::size_t workload) const {
   std::sort(sizes.begin(), sizes.end());
   const std::uint64_t own = shares_of(workload);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint64_t remaining = sizes.size() - i - 1 + own;
-    const std::uint64_t even = left / remaining + (left % remaining != 0 ? 1 : 0);
-    if (sizes[i] >= even) return std::min(even * own, left);
+    const std::uint64_t others = sizes.size() - i - 1;
+    const std::uint64_t parts = others + own;
+    const std::uint64_t even = left / parts + (left % parts != 0 ? 1 : 0);
+    const std::uint64_t shares = left / parts * own + (left % parts * own + parts - 1) / parts;
+    if (sizes[i] >= even) return std::min(shares, std::max(left, others + 1) - others);
     left -= sizes[i];
   }
   return sizes.back();

@@ -30,7 +30,7 @@ std::vector<std::string> found(const Sandbox& sandbox, const std::vector<Sizes>&
   sandbox.write("main.cpp", text + R"(
     for (int i = 0; i < 3; ++i) query.sizes[i] = sizes[i];
     const tiletune_best::Found found = tiletune_best::find(query);
-    const char* const known[] = {"recorded", "hold", "not known", "refused"};
+    const char* const known[] = {"recorded", "hold", "not known", "refused", "none"};
     std::printf("%s\n", found.entry ? found.entry->kernel_expression : known[static_cast<int>(found.constraints)]);
   }
 })");

@@ -1,6 +1,7 @@
 // Untrusted configs, kernels, databases and arguments: nothing leaves the sandbox, nothing reaches the
 // terminal.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,28 @@ void write_hostile_database(const fs::path& file) {
   sweep.command = sweep.config_file = sweep.host = sweep.gpu = hostile_texts()[8];
   database.begin_sweep(sweep);
   database.record_all(hostile_rows());
+}
+
+/// Reports repeat names for each problem and pair of GPUs.
+TEST(Hostile, AnEndlessNameOfAGpuIsRefused) {
+  const Sandbox sandbox;
+  {
+    Database database(sandbox.folder() / "foreign.db", Database::Mode::read_write);
+    Trial trial;
+    trial.key = "key";
+    trial.gpu = std::string(8192, 'x');
+    trial.outcome = Outcome::ok;
+    trial.median_us = 1;
+    database.record(trial);
+    trial.gpu += "x";
+    EXPECT_THROW(database.record(trial), UserError);
+  }
+  EXPECT_EQ(sandbox.run({"report", "--db", "foreign.db", "-o", "report.html"}).code, 0);
+  SQLite::Database((sandbox.folder() / "foreign.db").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE trial SET gpu = gpu || 'x'");
+  for (const char* command : {"rank", "report", "export"})
+    expect_error(sandbox.run({command, "--db", "foreign.db"}), kUserError,
+                 {"foreign.db", "gpu", "8193", "8192"});
 }
 
 TEST(Hostile, RowsOfAForeignDatabaseAreShownHarmlessly) {

@@ -157,6 +157,50 @@ TEST(Sweep, RowsOfAnEarlierSourceAreHiddenAndCounted) {
   EXPECT_EQ(ranked({}).first, all) << "rows of the same kernels are of the new source, too";
 }
 
+/// An edit, a sweep of one configuration, and back.
+TEST(Sweep, RowsOfTheSourceAsItIsNowCount) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(4, kNoFinals);
+  const std::string source = read_file(sandbox.folder() / "tiny/kernel.cu");
+  std::string changed = source;
+  changed.replace(changed.find("B[0] +"), 6, "B[0] -");
+  const std::string narrow = sandbox.write(
+      "narrow.json",
+      R"({"templates": [{"template": "tiny", "parameters": {"V": [1]}}], "problems": ["1x1x1"]})");
+  EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
+  sandbox.write("tiny/kernel.cu", changed);
+  const std::vector<std::string> rank{"rank",     "--db", "results.db", "--template", "tiny",
+                                      "--format", "csv",  "--columns",  "parameters"};
+  const auto kernels = [&] {
+    const std::string out = sandbox.run(rank).out;
+    std::size_t count = 0;
+    for (std::size_t at = out.find("{\"\"V"); at != out.npos; at = out.find("{\"\"V", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(kernels(), 4U);
+  EXPECT_TRUE(has_line(sandbox.run(rank).err, {"note:", "tiny", "edited"}));
+  EXPECT_FALSE(carries(sandbox.run({"rank", "--db", "results.db", "--template", "cublas"}).err, {"edited"}));
+  EXPECT_EQ(sandbox.run(measured_sweep(narrow, "none")).code, 0);
+  EXPECT_EQ(kernels(), 1U);
+  EXPECT_TRUE(carries(sandbox.run(rank).err, {"4", "rows", "--any-source"}));
+  std::vector<std::string> bench{"bench", "tiny", "--best", "--problem", "1", "--db", "results.db"};
+  const std::vector<std::string> workers = fake_gpu_workers("none");
+  bench.insert(bench.end(), workers.begin(), workers.end());
+  for (const auto& command :
+       {std::vector<std::string>{"sweep", config, "--replay", "results.db", "--db", "replayed.db"}, bench}) {
+    const Finished run = sandbox.run(command);
+    EXPECT_TRUE(has_line(run.err, {"note:", "4 rows"})) << run.err;
+    EXPECT_FALSE(carries(run.err, {"--any-source"})) << "which it does not have";
+  }
+  sandbox.write("tiny/kernel.cu", source);
+  EXPECT_EQ(kernels(), 4U) << "rows of the source as it is now, although later ones are of another";
+  EXPECT_TRUE(carries(sandbox.run(rank).err, {"note:", "--any-source"}));
+  // What lies outside of the working folder is not looked for.
+  std::filesystem::rename(sandbox.folder() / "tiny", sandbox.folder() / "real");
+  std::filesystem::create_directory_symlink("/", sandbox.folder() / "tiny");
+  EXPECT_EQ(kernels(), 1U) << "of the newest sweep";
+}
+
 TEST(Sweep, KnownConfigurationsAndFailuresAreNotCompiledAgain) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(4);

@@ -341,7 +341,7 @@ constexpr Query softmax(long long rows, long long columns) {
 [[maybe_unused]] static void show(Query query, const char* options = "") {
   query.options = options;
   const Found found = find(query);
-  const char* const known[] = {"recorded", "hold", "not known", "refused"};
+  const char* const known[] = {"recorded", "hold", "not known", "refused", "none"};
   std::printf("%s: %s\n", found.entry ? found.entry->problem : "none", known[static_cast<int>(found.constraints)]);
 }
 )";
@@ -354,6 +354,11 @@ TEST(Header, OtherSizesGetTheNextEntryWhoseConstraintsHold) {
                                    softmax("64x4096", "vectors", R"(["columns % 4 == 0", "rows <= 128"])")});
   const std::string main = std::string(kSoftmaxQuery) + R"(
 static_assert(find(softmax(8192, 4092)).constraints == Constraints::hold, "at compile time");
+static_assert(find(softmax(8192, 0)).constraints == Constraints::refused, "a size is below 1");
+static_assert(find(softmax(0, 4096)).constraints == Constraints::refused, "a size is below 1");
+static_assert(find(softmax(-64, 4096)).entry == nullptr, "a size is below 1");
+static_assert(find(softmax(0, 0)).entry != nullptr, "without sizes");
+static_assert(find(Query()).constraints == Constraints::none, "there is no gemm");
 int main() {
   show(softmax(8192, 4096));
   show(softmax(8192, 4092));
@@ -367,7 +372,7 @@ int main() {
     if (!has(compiler)) continue;
     EXPECT_EQ(output_of(folder.path(), compiler, main),
               "8192x4096: recorded\n8192x4096: hold\n8192x1000: hold\n64x4096: hold\n8192x4096: hold\n"
-              "none: not known\n");
+              "none: none\n");
   }
 }
 
@@ -406,7 +411,7 @@ int main() {
   std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
   EXPECT_EQ(output_of(folder.path(), "g++", main),
             "eps=1e-05, recorded for these sizes\neps=1, recorded for these sizes\n"
-            "none, whether the constraints hold for these sizes is unknown\n");
+            "none, there is no entry of what the query asks for\n");
 }
 
 TEST(Header, ADriversNameFindsPredictionsOfTheModel) {

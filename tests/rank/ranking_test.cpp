@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
+#include <set>
 
 #include "rank/ranking_rows_of.h"
 #include "store/sample_trial.h"
@@ -69,9 +71,46 @@ TEST(Ranking, IntervalsThatTouchOverlap) {
   EXPECT_EQ(places_of({timed_trial("a", 100, 2), timed_trial("b", 104, 2)}), "1=a 1=b");
 }
 
-TEST(Ranking, AWideIntervalBehindAGapDoesNotReachBack) {
-  EXPECT_EQ(places_of({timed_trial("a", 100, 1), timed_trial("b", 110, 1), timed_trial("c", 120, 50)}),
-            "1a 2=b 2=c");
+TEST(Ranking, AWideIntervalBehindAGapTiesAndIsNoBetterChoice) {
+  const Trial wide = with_registers(timed_trial("wide", 120, 50), 16);
+  EXPECT_EQ(
+      places_of({with_registers(timed_trial("a", 100, 1), 64), with_registers(timed_trial("b", 110, 1), 32),
+                 wide, with_registers(timed_trial("c", 100.5, 1), 32)}),
+      "1=c 1=a 1=wide 4b");
+  EXPECT_EQ(places_of({timed_trial("a", 100, 1), wide}), "1=wide 1=a") << "nothing stands between them";
+  EXPECT_EQ(places_of({timed_trial("a", 100, 1), baseline(105), timed_trial("b", 110, 1), wide}),
+            "1=a -cublas 1=wide 3b");
+}
+
+/// The rule of rank/ranking.h, one rank after the other, without finals: "rank key" of each kernel.
+std::multiset<std::string> ranks_one_by_one(std::vector<Trial> left) {
+  std::multiset<std::string> ranks;
+  std::ranges::sort(left, {}, [](const Trial& trial) { return std::pair(trial.median_us, trial.key); });
+  while (!left.empty()) {
+    const std::string rank = std::to_string(ranks.size() + 1);
+    const double end_us = *left.front().ci_high_us;
+    std::erase_if(left, [&](const Trial& trial) {
+      if (*trial.ci_low_us > end_us) return false;
+      ranks.insert(rank + " " + trial.key);
+      return true;
+    });
+  }
+  return ranks;
+}
+
+TEST(Ranking, ATieHasAllWhoseIntervalsOverlapTheLeaders) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Trial> trials;
+    for (int i = 0; i < 30; ++i)
+      trials.push_back(
+          timed_trial(std::to_string(i), 100 + random() % 40, random() % 5 == 0 ? 15 : random() % 3));
+    std::multiset<std::string> ranks;
+    const std::vector<RankingGroup> groups = rank_trials(trials);
+    for (const RankedRow& row : groups.at(0).rows)
+      ranks.insert(std::to_string(row.rank) + " " + trials.at(static_cast<std::size_t>(row.id)).key);
+    ASSERT_EQ(ranks, ranks_one_by_one(trials)) << "round " << round;
+  }
 }
 
 TEST(Ranking, IntervalsAreWidenedByHalfTheNoiseFloorOfEach) {

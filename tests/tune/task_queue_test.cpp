@@ -164,6 +164,11 @@ TEST_F(SharedBudget, IsTwiceAsLargeForTheProblemThatTheOthersLearnFrom) {
   EXPECT_EQ(tried(run(make({.evaluations = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
   EXPECT_EQ(tried(run(make({.seconds = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
   EXPECT_EQ(tried(run(make({.evaluations = 1}, true))), (std::vector<std::uint64_t>{1, 0, 0}));
+  EXPECT_EQ(tried(run(make({.evaluations = 9}, true))), (std::vector<std::uint64_t>{5, 2, 2}));
+  EXPECT_EQ(tried(run(make({.evaluations = 4}, true))), (std::vector<std::uint64_t>{2, 1, 1}));
+  EXPECT_EQ(tried(run(make({.evaluations = 3}, true))), (std::vector<std::uint64_t>{1, 1, 1}))
+      << "each problem gets one before the first gets two";
+  EXPECT_EQ(tried(run(make({.evaluations = 9}))), (std::vector<std::uint64_t>{3, 3, 3})) << "none learns";
 }
 
 TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {

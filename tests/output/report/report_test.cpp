@@ -101,6 +101,27 @@ TEST(ReportData, FiguresAreOfAllRowsWhateverTheLimit) {
   }
 }
 
+TEST(ReportData, FiguresAreOfManyRows) {
+  constexpr std::size_t kLimit = 10, kRows = 10100;
+  std::vector<Trial> trials;
+  std::size_t within_1_percent = 0, within_20_percent = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const double time_us = 1000 + static_cast<double>((i * 7919) % kRows);
+    trials.push_back(timed_trial(std::to_string(100000 + i), time_us, 0.1));
+    within_1_percent += time_us <= 1010 ? 1 : 0;
+    within_20_percent += time_us <= 1200 ? 1 : 0;
+  }
+  const Json group = data_of(Ranked(trials), kLimit)["groups"][0];
+  EXPECT_EQ(group["timed"], kRows);
+  EXPECT_EQ(group["shown"], kLimit);
+  EXPECT_EQ(group["near_best"][0]["count"], within_1_percent);
+  EXPECT_EQ(group["near_best"][4]["count"], within_20_percent);
+  std::size_t left_out = 0;
+  for (const Json& time : group["times_left_out"]["ok"]) left_out += time[1].get<std::size_t>();
+  EXPECT_EQ(left_out, kRows - kLimit);
+  EXPECT_EQ(group["outcomes"][0]["count"], kRows);
+}
+
 TEST(ReportData, OnlyTheLatestRowOfAConfigurationIsShown) {
   Trial former = screened("former", 300);
   former.parameters = R"({"BM":64})";
