@@ -198,7 +198,7 @@ class Walk {
 
   /// Goes through the values from `begin` to before `end` of a parameter.
   void visit(std::size_t depth, std::size_t begin, std::size_t end) {
-    constexpr std::size_t kFewValues = 4;
+    constexpr std::size_t kFewValues = 8;
     Level& level = levels_[depth];
     bool holds = false;
     if (level.is_ordered && end - begin >= kFewValues && level.usefulness.is_worth_trying()) {

@@ -329,6 +329,7 @@ Range Program::range(std::span<const Range> slots) const {
   std::array<Range, kMaxStack> stack;
   Range* top = stack.data();
   std::vector<Open> open, first_branches;
+  const Range zero = range_of(integer_scalar(0));
   for (std::size_t at = 0;; ++at) {
     for (; !open.empty() && open.back().end == at; open.pop_back()) {
       const auto& [end, is_for_true, condition, other] = open.back();
@@ -337,7 +338,6 @@ Range Program::range(std::span<const Range> slots) const {
     if (at == instructions_.size()) return top[-1];
     const Instruction instruction = instructions_[at];
     const auto argument = static_cast<std::size_t>(instruction.argument);
-    const Range zero = range_of(integer_scalar(0));
     switch (instruction.op) {
       case Op::constant:
         *top++ = range_of(constants_[argument]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <functional>
 
 namespace tiletune::space {
 namespace {
@@ -15,7 +16,12 @@ Range numbers(long double low, long double high, bool integers) {
   constexpr long double kMostInteger = 0x1p63L - 1;  // long double holds all 64-bit integers and all doubles
   const long double most = integers ? kMostInteger : DBL_MAX;
   const bool faults = low < -kMostInteger || high > kMostInteger;
-  return {Range::Kind::numbers, integers, faults, unset_scalar(), std::max(low, -most - 1),
+  const bool is_single = integers && low == high && !faults;
+  return {Range::Kind::numbers,
+          integers,
+          faults,
+          is_single ? integer_scalar(static_cast<std::int64_t>(low)) : unset_scalar(),
+          std::max(low, -most - 1),
           std::min(high, most)};
 }
 
@@ -28,27 +34,20 @@ Range exact(FaultKind fault, const Scalar& value) {
   return fault == FaultKind::none ? range_of(value) : is_arithmetic(fault) ? kNothing : kUnknown;
 }
 
-long double real(Op op, long double left, long double right) {
-  if (op == Op::add) return left + right;
-  if (op == Op::subtract) return left - right;
-  if (op == Op::multiply) return left * right;
-  const long double quotient = left / right;
-  return op == Op::divide ? quotient : op == Op::floor_divide ? std::floor(quotient) : std::ceil(quotient);
+/// Integers are exact; anything else gets more than what rounding changes.
+Range rounded(const Range& a, const Range& b, bool integers, long double low, long double high) {
+  if (integers) return numbers(low, high, true);
+  const auto magnitudes = {-a.low, a.high, -b.low, b.high, -low, high};
+  const long double rounding = std::max(magnitudes) * 0x1p-50L + DBL_MIN;
+  return numbers(low - rounding, high + rounding, false);
 }
 
-/// The operator is monotonic in each operand, so that its least and greatest results are at their ends.
-/// Integers are exact; anything else gets more than what rounding changes.
-Range extremes(Op op, const Range& a, const Range& b) {
-  auto [low, high] = std::minmax(
-      {real(op, a.low, b.low), real(op, a.low, b.high), real(op, a.high, b.low), real(op, a.high, b.high)});
-  const bool integers = a.integers && b.integers && op != Op::divide;
-  if (!integers) {
-    const auto magnitudes = {-a.low, a.high, -b.low, b.high, -low, high};
-    const long double rounding = std::max(magnitudes) * 0x1p-50L + DBL_MIN;
-    low -= rounding;
-    high += rounding;
-  }
-  return numbers(low, high, integers);
+/// The least and the greatest result of an operator that is monotonic in each operand are at their ends.
+template <class Real>
+Range at_ends(const Range& a, const Range& b, bool integers, const Real& real) {
+  const auto [low, high] =
+      std::minmax({real(a.low, b.low), real(a.low, b.high), real(a.high, b.low), real(a.high, b.high)});
+  return rounded(a, b, integers, low, high);
 }
 
 Range computed(Op op, const Range& a, const Range& b) {
@@ -70,13 +69,20 @@ Range computed(Op op, const Range& a, const Range& b) {
     case Op::max:
       return numbers(std::max(a.low, b.low), std::max(a.high, b.high), integers);
     case Op::add:
+      return rounded(a, b, integers, a.low + b.low, a.high + b.high);
     case Op::subtract:
+      return rounded(a, b, integers, a.low - b.high, a.high - b.low);
     case Op::multiply:
-      return extremes(op, a, b);
+      if (a.low >= 0 && b.low >= 0) return rounded(a, b, integers, a.low * b.low, a.high * b.high);
+      return at_ends(a, b, integers, std::multiplies<>());
     case Op::divide:
     case Op::floor_divide:
     case Op::ceil_div:
-      return (integers || op == Op::divide) && (b.low > 0 || b.high < 0) ? extremes(op, a, b) : kUnknown;
+      if ((op != Op::divide && !integers) || (b.low <= 0 && b.high >= 0)) return kUnknown;
+      if (op == Op::divide) return at_ends(a, b, false, std::divides<>());
+      if (op == Op::ceil_div)
+        return at_ends(a, b, true, [](auto left, auto right) { return std::ceil(left / right); });
+      return at_ends(a, b, true, [](auto left, auto right) { return std::floor(left / right); });
     case Op::round_up:
       return apply(Op::multiply, computed(Op::ceil_div, a, b), b);
     default:
@@ -124,12 +130,13 @@ Range selected(const Range& condition, const Range& if_true, const Range& if_fal
 
 Range apply(Op op, const Range& left, const Range& right) {
   Range result = kUnknown;
-  if (left.is_single() && right.is_single()) {
+  if (left.kind == Range::Kind::numbers && right.kind == Range::Kind::numbers)
+    result = left.is_empty() || right.is_empty() ? kNothing : computed(op, left, right);
+  const bool is_exact = result.integers && left.integers && right.integers;
+  if (!is_exact && left.is_single() && right.is_single()) {
     Scalar value = unset_scalar();
     const FaultKind fault = apply(op, left.single, right.single, value);
     result = exact(fault, value);
-  } else if (left.kind == Range::Kind::numbers && right.kind == Range::Kind::numbers) {
-    result = left.is_empty() || right.is_empty() ? kNothing : computed(op, left, right);
   }
   result.faults = result.faults || left.faults || right.faults;
   return result;

@@ -40,7 +40,7 @@ std::string random_expression(Random& random, const std::vector<std::string>& na
     case 3:
       return fmt::format("({} {} {})", inner(), among({"and", "or", "&&", "||"}), inner());
     case 4:
-      return fmt::format("{}({})", among({"not ", "-", "abs", "bool", "float"}), inner());
+      return fmt::format("({}({}))", among({"not ", "-", "abs", "bool", "float"}), inner());
     case 5:
       return fmt::format("({} < {} <= {})", inner(), inner(), inner());
     case 6:
@@ -96,7 +96,7 @@ SpecBuilder random_spec(Random& random) {
   for (int i = 0, count = draw(random, 1, 6); i < count; ++i) {
     std::vector<int> values{0, 1, 2, 3, 4, 5};
     if (draw(random, 0, 2) > 0) std::shuffle(values.begin(), values.end(), random);
-    values.resize(static_cast<std::size_t>(draw(random, 1, count < 5 ? 6 : 4)));
+    values.resize(static_cast<std::size_t>(draw(random, 1, count < 4 ? 6 : 4)));
     names.push_back(std::string(1, static_cast<char>('A' + i)));
     builder.integers(names.back(), values);
   }
@@ -274,7 +274,7 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
   Random random(7);
   int built = 0;
   int refused = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 500; ++round) {
     const SpecBuilder builder = random_spec(random);
     const TemplateSpec& spec = builder;
     SCOPED_TRACE(described(spec));
@@ -290,8 +290,8 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GT(built, 500);
-  EXPECT_GT(refused, 10);
+  EXPECT_GT(built, 300);
+  EXPECT_GT(refused, 5);
 }
 
 }  // namespace space_property_test
