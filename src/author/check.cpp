@@ -69,6 +69,7 @@ class Checker {
     for (const Task& task : tasks_) {
       add_all(buffer_faults(task));
       add_all(index_notes(task));
+      note_faults(task);
       evaluate(task);
     }
     if (options_.samples > 0) {
@@ -154,6 +155,14 @@ class Checker {
       }
       if (const auto fault = consensus_fault(task, configurations)) add(true, task, *fault);
     }
+  }
+
+  void note_faults(const Task& task) {
+    for (std::size_t i = 0; i < task.spec->constraints.size(); ++i)
+      if (const ConstraintReport& report = task.space.constraints()[i]; report.without_value > 0)
+        add(false, task,
+            UserError(report.fault_text(), task.spec->constraints[i].require.where,
+                      "A constraint before it can exclude them with a reason of its own."));
   }
 
   void evaluate(const Task& task) {

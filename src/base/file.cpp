@@ -301,14 +301,39 @@ class Watcher {
   std::vector<std::set<std::string>> keys_;
 };
 
+using JsonBuilder = nlohmann::detail::json_sax_dom_callback_parser<nlohmann::ordered_json>;
+
+/// Refuses integers beyond 64 bits, which the library rounds to floats.
+class ExactBuilder : public JsonBuilder {
+ public:
+  ExactBuilder(nlohmann::ordered_json& json, Watcher& watcher, std::string_view text, const Where& where)
+      : JsonBuilder(json, std::ref(watcher)), text_(text), where_(where) {}
+
+  bool number_float(double number, const std::string& written) {
+    if (written.find_first_of(".eE") != std::string::npos) return JsonBuilder::number_float(number, written);
+    constexpr std::size_t kMostShown = 40;
+    throw UserError(fmt::format("the number {} is out of range", written.substr(0, kMostShown)),
+                    Where{where_.file, line_and_column(text_, text_.find(written))},
+                    "Use integers of 64 bits and finite numbers.");
+  }
+
+ private:
+  std::string_view text_;
+  Where where_;
+};
+
 }  // namespace
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name) {
   Watcher watcher(file_name);
   try {
-    constexpr bool kThrows = true;
+    constexpr bool kStrict = true;
     constexpr bool kWithComments = true;
-    return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher), kThrows, kWithComments);
+    nlohmann::ordered_json json;
+    ExactBuilder builder(json, watcher, text, Where{file_name, ""});
+    nlohmann::ordered_json::sax_parse(text.begin(), text.end(), &builder,
+                                      nlohmann::ordered_json::input_format_t::json, kStrict, kWithComments);
+    return json;
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     // The library's text has a prefix: "[json.exception...] parse error at line 1, column 2: ".

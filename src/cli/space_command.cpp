@@ -47,14 +47,19 @@ std::string as_table(const TemplateSpec& spec, const Problem& problem, const Spa
   const TextStyle style = stdout_style();
   if (!spec.parameters.empty()) out += parameters.text(style) + "\n";
   if (!space.constraints().empty()) out += constraints.text(style) + "\n";
+  for (const ConstraintReport& report : space.constraints())
+    if (report.without_value > 0) out += report.fault_text() + "\n\n";
   return out;
 }
 
 Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& space) {
   Json constraints = Json::array();
   for (const ConstraintReport& report : space.constraints())
-    constraints.push_back(
-        {{"require", report.require}, {"why", report.why}, {"removed", report.removed_first}});
+    constraints.push_back({{"require", report.require},
+                           {"why", report.why},
+                           {"removed", report.removed_first},
+                           {"without_value", report.without_value},
+                           {"fault", report.fault}});
   return {{"template", spec.name},   {"variant", spec.variant}, {"problem", problem.label()},
           {"raw", space.raw_size()}, {"valid", space.size()},   {"constraints", constraints}};
 }

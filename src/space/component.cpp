@@ -11,19 +11,43 @@
 namespace tiletune::space {
 namespace {
 
+/// Whether a condition is true; if it is not, counts combinations for which it has no value.
+bool is_satisfied(const Condition& condition, const Bindings& bindings, const Scope& scope, double count,
+                  Removed& removed) {
+  Scalar result = unset_scalar();
+  Fault fault;
+  if (condition.program.run(bindings, result, fault)) return is_true(result);
+  const bool is_first = removed.fault.empty();
+  if (!is_arithmetic(fault.kind) || (is_first && scope.parameters_of(*fault.program).empty()))
+    throw condition.program.error(fault, bindings);
+  if (is_first) removed.fault = condition.program.error(fault, bindings).message();
+  removed.without_value += count;
+  return false;
+}
+
+/// How often ranges of values have decided something of late. Those of remainders, for example, rarely do.
+struct Usefulness {
+  std::uint32_t tried = 0;
+  std::uint32_t decided = 0;
+  std::uint32_t skipped = 0;
+
+  bool is_worth_trying() {
+    constexpr std::uint32_t kFewTries = 32;
+    return tried < kFewTries || decided * 8 >= tried || ++skipped % kFewTries == 0;
+  }
+  void note(bool has_decided) {
+    constexpr std::uint32_t kOfLate = 64;
+    decided += has_decided ? 1 : 0;
+    if (++tried == kOfLate) tried /= 2, decided /= 2;
+  }
+};
+
 /// A condition where it is tested.
 struct Test {
-  enum class Turn {
-    only,   ///< everything listed before it has been tested by then
-    early,  ///< conditions listed before it are still open: without a result it is put off
-    late    ///< after those, when it was put off
-  };
-
-  const Program* program;
-  std::size_t constraint;
-  std::size_t condition;  ///< position among the component's conditions
-  Turn turn;
-  std::uint64_t removed = 0;  ///< how often it was the first false one
+  const Condition* condition;
+  bool is_complete;            ///< all its parameters are bound here
+  std::uint64_t removed = 0;   ///< combinations of the parameters up to here
+  Usefulness usefulness = {};  ///< of the ranges of parameters that are not bound yet
 };
 
 /// A parameter in the order of the walk, with what its binding makes possible.
@@ -32,8 +56,11 @@ struct Level {
   std::size_t slot;
   std::size_t column;  ///< in the component's rows
   std::vector<Scalar> values;
-  std::vector<std::size_t> derived;  ///< slots of the derived values that are complete here
-  std::vector<Test> tests;           ///< in the order of the list
+  Range all_values;
+  bool is_ordered;                   ///< integers, which ascend or descend
+  std::vector<std::size_t> derived;  ///< slots of the derived values that depend on it
+  std::vector<Test> tests;           ///< in the order of the list; first those that are complete
+  Usefulness usefulness;             ///< of ranges of its values
   double below = 1;                  ///< raw combinations of the parameters after it
 };
 
@@ -70,40 +97,24 @@ std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::s
   return order;
 }
 
-/// The level at which the last of the parameters is bound.
-std::size_t level_of(const std::vector<Level>& levels, const std::vector<std::size_t>& parameters) {
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < levels.size(); ++i)
-    if (std::binary_search(parameters.begin(), parameters.end(), levels[i].parameter)) last = i;
-  return last;
-}
-
 void place_tests(std::vector<Level>& levels, const std::vector<const Condition*>& conditions) {
-  std::size_t guarded = 0;  // the level by which this condition and all listed before it have been tested
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const Condition& condition = *conditions[i];
-    const std::size_t own = level_of(levels, condition.parameters);
-    guarded = std::max(guarded, own);
-    const bool early = own < guarded;
-    levels[own].tests.push_back(
-        {&condition.program, condition.constraint, i, early ? Test::Turn::early : Test::Turn::only});
-    if (early)
-      levels[guarded].tests.push_back({&condition.program, condition.constraint, i, Test::Turn::late});
+  for (const Condition* condition : conditions) {
+    bool is_complete = true;
+    for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+      if (!std::ranges::binary_search(condition->parameters, level->parameter)) continue;
+      level->tests.push_back({condition, is_complete});
+      is_complete = false;
+    }
   }
+  for (Level& level : levels) std::ranges::stable_partition(level.tests, std::identity{}, &Test::is_complete);
 }
 
-/// A derived value without parameters belongs to no level: it is computed once.
-void place_derived(std::vector<Level>& levels, const Scope& scope,
-                   const std::vector<const Condition*>& conditions) {
-  std::vector<std::size_t> read;
-  for (const Condition* condition : conditions)
-    read.insert(read.end(), condition->derived.begin(), condition->derived.end());
-  std::sort(read.begin(), read.end());
-  read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (const std::size_t derived : read) {
-    const auto parameters = scope.parameters_of(scope.derived()[derived]);
-    if (parameters.empty()) continue;
-    levels[level_of(levels, parameters)].derived.push_back(scope.first_derived() + derived);
+void place_derived(std::vector<Level>& levels, const Scope& scope) {
+  for (std::size_t i = 0; i < scope.derived().size(); ++i) {
+    const auto parameters = scope.parameters_of(scope.derived()[i]);
+    for (Level& level : levels)
+      if (std::ranges::binary_search(parameters, level.parameter))
+        level.derived.push_back(scope.first_derived() + i);
   }
 }
 
@@ -119,11 +130,16 @@ std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>&
     level.column = static_cast<std::size_t>(std::lower_bound(component.begin(), component.end(), parameter) -
                                             component.begin());
     for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
+    level.all_values = range_of(level.values.front());
+    for (const Scalar& value : level.values) level.all_values = joined(level.all_values, range_of(value));
+    level.is_ordered = level.all_values.integers &&
+                       (std::ranges::is_sorted(level.values, {}, &Scalar::integer) ||
+                        std::ranges::is_sorted(level.values, std::greater<>(), &Scalar::integer));
   }
   for (std::size_t i = levels.size(); i-- > 1;)
     levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());
   place_tests(levels, conditions);
-  place_derived(levels, scope, conditions);
+  place_derived(levels, scope);
   return levels;
 }
 
@@ -142,27 +158,30 @@ constexpr std::size_t kWorkPerQuestion = std::size_t{1} << 17;
 class Walk {
  public:
   Walk(const Scope& scope, const std::vector<std::size_t>& parameters,
-       const std::vector<const Condition*>& conditions, const ComponentLimits& limits, const Stop& stop)
+       const std::vector<const Condition*>& conditions, const ComponentLimits& limits, const Stop& stop,
+       std::size_t constraint_count)
       : scope_(scope),
         parameters_(parameters),
         limits_(limits),
         stop_(stop),
         levels_(plan_walk(scope, parameters, conditions, stop)),
-        put_off_(conditions.size(), false),
+        removed_(constraint_count),
         slots_(scope.initial_slots()),
         definitions_(scope.definitions()),
         bindings_{slots_, definitions_},
         row_(parameters.size()),
-        rows_(value_counts(scope.parameters(), parameters)) {}
+        rows_(value_counts(scope.parameters(), parameters)) {
+    for (const Scalar& slot : slots_) ranges_.push_back(range_of(slot));
+    for (const Level& level : levels_) bind(level, level.all_values);
+  }
 
-  Component run(std::size_t constraint_count) {
+  Component run() {
     descend(0);
     rows_.sort();
-    std::vector<double> removed(constraint_count, 0);
     for (const Level& level : levels_)
       for (const Test& test : level.tests)
-        removed[test.constraint] += static_cast<double>(test.removed) * level.below;
-    return {parameters_, std::move(rows_), std::move(removed)};
+        removed_[test.condition->constraint].combinations += static_cast<double>(test.removed) * level.below;
+    return {parameters_, std::move(rows_), std::move(removed_)};
   }
 
  private:
@@ -173,21 +192,53 @@ class Walk {
                     "Add constraints, or list fewer values of these parameters.");
       return rows_.push_back(row_);
     }
+    visit(depth, 0, levels_[depth].values.size());
+    bind(levels_[depth], levels_[depth].all_values);
+  }
+
+  /// Goes through the values from `begin` to before `end` of a parameter.
+  void visit(std::size_t depth, std::size_t begin, std::size_t end) {
+    constexpr std::size_t kFewValues = 8;
     Level& level = levels_[depth];
-    steps_ += level.values.size();
-    if (steps_ > limits_.steps) {
+    bool holds = false;
+    if (level.is_ordered && end - begin >= kFewValues && level.usefulness.is_worth_trying()) {
+      step();
+      bind(level, joined(range_of(level.values[begin]), range_of(level.values[end - 1])));
+      const std::optional<bool> decided = decide(level, end - begin);
+      level.usefulness.note(decided.has_value());
+      if (!decided) {
+        const std::size_t middle = begin + (end - begin) / 2;
+        visit(depth, begin, middle);
+        return visit(depth, middle, end);
+      }
+      if (!*decided) return;
+      holds = true;
+    }
+    for (std::size_t value = begin; value < end; ++value) {
+      step();
+      slots_[level.slot] = level.values[value];
+      bind(level, range_of(level.values[value]));
+      row_[level.column] = static_cast<std::uint32_t>(value);
+      if (holds || passes(level)) descend(depth + 1);
+    }
+  }
+
+  void bind(const Level& level, const Range& range) {
+    ranges_[level.slot] = range;
+    for (const std::size_t slot : level.derived) {
+      slots_[slot] = unset_scalar();
+      ranges_[slot].kind = Range::Kind::unset;
+    }
+  }
+
+  void step() {
+    if (++steps_ > limits_.steps) {
       refuse_size(
           scope_, parameters_, limits_.steps, "steps through the combinations",
           "Add constraints that hold for fewer of these parameters at a time, so that they apply earlier, or "
           "list fewer values.");
     }
-    for (std::size_t value = 0; value < level.values.size(); ++value) {
-      spend(1);
-      slots_[level.slot] = level.values[value];
-      for (const std::size_t slot : level.derived) slots_[slot] = unset_scalar();
-      row_[level.column] = static_cast<std::uint32_t>(value);
-      if (passes(level)) descend(depth + 1);
-    }
+    spend(1);
   }
 
   void spend(std::size_t work) {
@@ -197,19 +248,50 @@ class Walk {
     if (stop_()) throw Stopped();
   }
 
-  bool passes(Level& level) {
+  /// What the condition of a test can be with what is bound and the ranges of what is not.
+  Range range(const Test& test) {
+    constexpr std::size_t kWork = 4;  // of an instruction
+    for (const std::size_t derived : test.condition->derived) {
+      const Program& program = scope_.derived()[derived];
+      Range& range = ranges_[scope_.first_derived() + derived];
+      if (range.kind != Range::Kind::unset) continue;
+      spend(kWork * program.instructions());
+      range = program.range(ranges_);
+    }
+    spend(kWork * test.condition->program.instructions());
+    return test.condition->program.range(ranges_);
+  }
+
+  /// What has no value is left to is_satisfied(), which says why.
+  static bool is_never_true(const Range& range) { return !range.can_be_true() && !range.is_empty(); }
+
+  /// Whether all tests hold for all of so many values, or one, before which all hold, for none of them.
+  std::optional<bool> decide(Level& level, std::size_t values) {
     for (Test& test : level.tests) {
-      if (test.turn == Test::Turn::late && !put_off_[test.condition]) continue;
-      Scalar result = unset_scalar();
-      Fault fault;
-      spend(test.program->instructions());
-      const bool known = test.program->run(bindings_, result, fault);
-      if (test.turn == Test::Turn::early) put_off_[test.condition] = !known;
-      if (!known && test.turn != Test::Turn::early) test.program->raise(fault, bindings_);
-      if (known && !is_true(result)) {
-        ++test.removed;
+      const Range result = range(test);
+      if (is_never_true(result)) {
+        test.removed += values;
         return false;
       }
+      if (result.can_be_false() || result.faults) return std::nullopt;
+    }
+    return true;
+  }
+
+  bool passes(Level& level) {
+    for (Test& test : level.tests) {
+      bool can_hold = true;
+      if (test.is_complete) {
+        spend(test.condition->program.instructions());
+        can_hold = is_satisfied(*test.condition, bindings_, scope_, level.below,
+                                removed_[test.condition->constraint]);
+      } else if (test.usefulness.is_worth_trying()) {
+        can_hold = !is_never_true(range(test));
+        test.usefulness.note(!can_hold);
+      }
+      if (can_hold) continue;
+      ++test.removed;
+      return false;
     }
     return true;
   }
@@ -221,8 +303,9 @@ class Walk {
   std::uint64_t steps_ = 0;
   std::size_t work_ = 0;  ///< since it was last asked whether to stop
   std::vector<Level> levels_;
-  std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
+  std::vector<Removed> removed_;  ///< by constraint
   std::vector<Scalar> slots_;
+  std::vector<Range> ranges_;  ///< by slot: what each name can be with the parameters that are bound
   std::vector<const Program*> definitions_;
   Bindings bindings_;
   std::vector<std::uint32_t> row_;
@@ -284,7 +367,7 @@ Component enumerate_component(const Scope& scope, const std::vector<std::size_t>
     if (!reads.empty() && std::binary_search(parameters.begin(), parameters.end(), reads.front()))
       own.push_back(&condition);
   }
-  return Walk(scope, parameters, own, limits, stop).run(constraint_count);
+  return Walk(scope, parameters, own, limits, stop, constraint_count).run();
 }
 
 Component listed_component(const Scope& scope, const std::vector<std::uint32_t>& listed,
@@ -293,7 +376,7 @@ Component listed_component(const Scope& scope, const std::vector<std::uint32_t>&
   std::vector<std::size_t> parameters(scope.parameters().size());
   std::iota(parameters.begin(), parameters.end(), std::size_t{0});
   Component component{parameters, PackedRows(value_counts(scope.parameters(), parameters)),
-                      std::vector<double>(constraint_count, 0)};
+                      std::vector<Removed>(constraint_count)};
   std::vector<Scalar> slots = scope.initial_slots();
   const std::vector<const Program*> definitions = scope.definitions();
   const Bindings bindings{slots, definitions};
@@ -307,12 +390,12 @@ Component listed_component(const Scope& scope, const std::vector<std::uint32_t>&
       slots[scope.first_derived() + derived] = unset_scalar();
     const auto broken = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& condition) {
       work += condition.program.instructions();
-      return !is_true(evaluate(condition.program, bindings));
+      return !is_satisfied(condition, bindings, scope, 1, component.removed[condition.constraint]);
     });
     if (broken == conditions.end()) {
       component.rows.push_back(row);
     } else {
-      ++component.removed[broken->constraint];
+      ++component.removed[broken->constraint].combinations;
     }
     if (++work < kWorkPerQuestion) continue;
     work = 0;

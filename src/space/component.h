@@ -29,12 +29,18 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
 std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
                                                            const std::vector<Condition>& conditions);
 
+/// The raw combinations that one constraint is the first to remove.
+struct Removed {
+  double combinations = 0;
+  double without_value = 0;  ///< those for which it was evaluated and has no value
+  std::string fault;         ///< of the first of these
+};
+
 /// The valid combinations of parameters that conditions connect.
 struct Component {
   std::vector<std::size_t> parameters;  ///< by position, ascending
   PackedRows rows;                      ///< valid combinations, as positions of values; sorted
-  std::vector<double>
-      removed;  ///< by constraint: raw combinations of the component for which it is the first false one
+  std::vector<Removed> removed;         ///< by constraint
 };
 
 /// How many values each of some parameters has.
@@ -48,20 +54,20 @@ struct ComponentLimits {
                         << 31;  ///< values tried, on all levels together: about half a minute
 };
 
-/// Walks a component's parameters depth first, testing each condition as soon as its names are bound.
+/// Walks a component's parameters depth first, testing each condition as soon as its names are bound. Before
+/// that, and for several values of a parameter at a time, it is evaluated on ranges of values: where it
+/// cannot be true all these combinations are removed at once.
 ///
-/// A condition that has no result while conditions listed before it are still open (their names are not all
-/// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
-/// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
-/// the component is beyond the limits; Stopped once `stop` says so.
+/// A condition without a value for some parameters' values removes these, like a false one. Throws UserError
+/// when its types are wrong or parameters have no part in it, and when the component is beyond the limits;
+/// Stopped once `stop` says so.
 Component enumerate_component(const Scope& scope, const std::vector<std::size_t>& parameters,
                               const std::vector<Condition>& conditions, std::size_t constraint_count,
                               const ComponentLimits& limits = {}, const Stop& stop = never_stop);
 
 /// Tests each of the combinations that `listed` holds, row after row the positions of all parameters' values,
 /// instead of walking through all: a component of all parameters. `removed` counts listed combinations. The
-/// conditions are tested in the order of the list. Throws UserError when one that is reached has no result;
-/// Stopped once `stop` says so.
+/// conditions are tested in the order of the list. Throws as enumerate_component() does.
 Component listed_component(const Scope& scope, const std::vector<std::uint32_t>& listed,
                            const std::vector<Condition>& conditions, std::size_t constraint_count,
                            const Stop& stop = never_stop);

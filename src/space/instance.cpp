@@ -149,24 +149,34 @@ using namespace space;
 
 namespace {
 
-/// True for what may stand in source text as it is: identifiers joined by `::` or single spaces, such as
-/// `float`, `__half`, `unsigned int`, `cuda::std::byte`.
+/// True for what may stand in source text as it is: names and C++ types, such as `unsigned int`, `float*`,
+/// `cuda::std::byte` and `Shape<1, 2>`. Commas are within template arguments, and these end within the text.
 bool is_type_or_name(std::string_view text) {
-  while (true) {
-    const std::size_t end = text.find_first_of(": ");
-    if (!is_identifier(text.substr(0, end))) return false;
-    if (end == std::string_view::npos) return true;
-    const std::size_t separator = text[end] == ' ' ? 1 : 2;
-    if (separator == 2 && text.substr(end, 2) != "::") return false;
-    text.remove_prefix(end + separator);
+  if (text.empty() || !is_identifier_start(text.front()) || text.back() == ' ') return false;
+  int open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const char before = i > 0 ? text[i - 1] : ' ';
+    bool fits = is_identifier_part(c) || c == '*' || c == '&' || (c == ' ' && before != ' ');
+    if (c == ',' || c == '-') fits = open > 0;
+    if (c == '<') fits = is_identifier_part(before) && ++open > 0;
+    if (c == '>') fits = --open >= 0;
+    if (c == ':') {
+      fits = text.substr(i++, 2) == "::" && (is_identifier_part(before) || before == '>') &&
+             is_identifier_start(i + 1 < text.size() ? text[i + 1] : ' ');
+    }
+    if (!fits) return false;
   }
+  return open == 0;
 }
 
-/// The value as it stands in source text; a string only where it cannot be anything but a name.
-std::string source_text(const Program& program, const Bindings& bindings) {
+/// The value as it stands in source text; a string only where it cannot be anything but a name or type, or
+/// nothing.
+std::string source_text(const Program& program, const Bindings& bindings, bool may_be_empty) {
   const Scalar value = evaluate(program, bindings);
-  if (value.is_string() && !is_type_or_name(*value.string))
-    program.raise_result(value, "a name or a type such as float", "use letters, digits, _ and ::", bindings);
+  if (value.is_string() && !is_type_or_name(*value.string) && !(may_be_empty && value.string->empty()))
+    program.raise_result(value, "a name or a type such as float or Shape<1, 2>",
+                         "use letters, digits, _, ::, *, & and template arguments in <>", bindings);
   return cpp_text(value);
 }
 
@@ -283,7 +293,7 @@ struct Instantiator::Impl {
         program.raise_result(value, "an integer, a boolean or a name",
                              fmt::format("{}; floats reach a kernel as macros or scalars", kUseFloorDivision),
                              bindings);
-      parts.push_back(source_text(program, bindings));
+      parts.push_back(source_text(program, bindings, false));
     }
     return fmt::format("{}<{}>", launch.kernel, join(parts, ", "));
   }
@@ -325,7 +335,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   Instance instance;
   impl_->add_values(configuration, bindings, instance);
   for (const auto& [name, program] : impl_->macros)
-    instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, bindings)));
+    instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, bindings, true)));
   instance.compiled_file = filled(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));

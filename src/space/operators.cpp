@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <compare>
@@ -276,6 +278,8 @@ Value to_value(const Scalar& scalar) {
 std::string cpp_text(const Scalar& scalar) {
   if (scalar.is_string()) return *scalar.string;
   if (scalar.kind == Scalar::Kind::boolean) return scalar.integer != 0 ? "true" : "false";
+  // The digits of 2^63 are no literal of a signed type.
+  if (scalar.kind == Scalar::Kind::integer && scalar.integer == kSmallest) return "(-9223372036854775807-1)";
   if (scalar.kind == Scalar::Kind::integer) return fmt::format("{}", scalar.integer);
   std::string text = fmt::format("{}", scalar.number);  // the shortest that reads back as the same number
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -285,6 +289,12 @@ std::string cpp_text(const Scalar& scalar) {
 bool is_true(const Scalar& scalar) {
   if (scalar.is_string()) return !scalar.string->empty();
   return scalar.kind == Scalar::Kind::number ? scalar.number != 0 : scalar.integer != 0;
+}
+
+bool is_arithmetic(FaultKind kind) {
+  constexpr std::array kOfTypes{FaultKind::unbound_name, FaultKind::needs_number, FaultKind::needs_integer,
+                                FaultKind::not_comparable, FaultKind::no_element_type};
+  return std::ranges::find(kOfTypes, kind) == kOfTypes.end();
 }
 
 bool equals(const Scalar& left, const Scalar& right) {

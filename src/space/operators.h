@@ -116,6 +116,9 @@ enum class FaultKind : std::uint8_t {
   no_element_type,
 };
 
+/// Whether the values of names decide on this one; else their types do.
+bool is_arithmetic(FaultKind kind);
+
 /// Integers, booleans and numbers compare by value, exactly; a string equals only strings.
 bool equals(const Scalar& left, const Scalar& right);
 

@@ -318,6 +318,78 @@ bool Program::run(const Bindings& bindings, Scalar& result, Fault& fault) const 
   return true;
 }
 
+Range Program::range(std::span<const Range> slots) const {
+  /// The result of a branch, or what decides without it, that waits for the result of another.
+  struct Open {
+    std::size_t end;   ///< the instruction before which both are known
+    bool is_for_true;  ///< which one is awaited
+    Range condition;
+    Range other;
+  };
+  std::array<Range, kMaxStack> stack;
+  Range* top = stack.data();
+  std::vector<Open> open, first_branches;
+  const Range zero = range_of(integer_scalar(0));
+  for (std::size_t at = 0;; ++at) {
+    for (; !open.empty() && open.back().end == at; open.pop_back()) {
+      const auto& [end, is_for_true, condition, other] = open.back();
+      top[-1] = is_for_true ? selected(condition, top[-1], other) : selected(condition, other, top[-1]);
+    }
+    if (at == instructions_.size()) return top[-1];
+    const Instruction instruction = instructions_[at];
+    const auto argument = static_cast<std::size_t>(instruction.argument);
+    switch (instruction.op) {
+      case Op::constant:
+        *top++ = range_of(constants_[argument]);
+        break;
+      case Op::load:
+        *top++ = slots[argument];
+        break;
+      case Op::jump_if_false:
+        --top;
+        first_branches.push_back({at + argument - 1, false, *top, zero});
+        break;
+      case Op::jump:  // behind the first branch of a conditional, or a chain of comparisons
+        if (first_branches.empty() || first_branches.back().end != at) {
+          at += argument - 1;
+          break;
+        }
+        --top;
+        open.push_back({at + argument, false, first_branches.back().condition, *top});
+        first_branches.pop_back();
+        break;
+      case Op::keep_if_false:
+      case Op::keep_if_true:
+        --top;
+        if (instruction.op == Op::keep_if_true)
+          open.push_back({at + argument, false, *top, *top});
+        else
+          open.push_back({at + argument, true, *top, top->kind == Range::Kind::numbers ? zero : *top});
+        break;
+      case Op::compare_or_jump:
+        --top;
+        open.push_back({at + argument + 1, true, apply(instruction.comparison, top[-1], *top), zero});
+        top[-1] = *top;
+        break;
+      case Op::equals_any:
+        --top;
+        top[-1] = selected(top[-1], top[-1], apply(Op::equal, top[-2], *top));
+        break;
+      case Op::drop_below:
+        --top;
+        top[-1] = *top;
+        break;
+      default:
+        if (is_unary(instruction.op)) {
+          top[-1] = apply(instruction.op, top[-1]);
+        } else {
+          --top;
+          top[-1] = apply(instruction.op, top[-1], *top);
+        }
+    }
+  }
+}
+
 std::string Program::values_in(const Span& span, const Bindings& bindings) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
@@ -334,8 +406,8 @@ std::string Program::values_in(const Span& span, const Bindings& bindings) const
   return parts.empty() ? "" : fmt::format(" ({})", join(parts, ", "));
 }
 
-void Program::raise(const Fault& fault, const Bindings& bindings) const {
-  if (fault.program != this) fault.program->raise(fault, bindings);
+UserError Program::error(const Fault& fault, const Bindings& bindings) const {
+  if (fault.program != this) return fault.program->error(fault, bindings);
   const Origin& origin = origins_[fault.instruction];
   const bool right = instructions_[fault.instruction].op != Op::power &&
                      (fault.kind == FaultKind::division_by_zero || fault.kind == FaultKind::negative_shift);
@@ -347,8 +419,8 @@ void Program::raise(const Fault& fault, const Bindings& bindings) const {
       fault.kind == FaultKind::not_comparable)
     for (const int slot : slots_)
       remedy = unquoted_or(bindings.slots[static_cast<std::size_t>(slot)], remedy);
-  throw UserError(fmt::format("{} in {}{}", explanation.what, quoted_at(text(), position), values),
-                  text().where, remedy);
+  return {fmt::format("{} in {}{}", explanation.what, quoted_at(text(), position), values), text().where,
+          remedy};
 }
 
 void Program::raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
@@ -361,7 +433,7 @@ void Program::raise_result(const Scalar& result, const std::string& wanted, cons
 Scalar evaluate(const Program& program, const Bindings& bindings) {
   Scalar result = unset_scalar();
   Fault fault;
-  if (!program.run(bindings, result, fault)) program.raise(fault, bindings);
+  if (!program.run(bindings, result, fault)) throw program.error(fault, bindings);
   return result;
 }
 

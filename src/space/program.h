@@ -11,6 +11,7 @@
 
 #include "space/operators.h"
 #include "space/parser.h"
+#include "space/range.h"
 
 namespace tiletune::space {
 
@@ -49,6 +50,10 @@ class Program {
   /// False when it has no result; `fault` then says why. Never throws.
   bool run(const Bindings& bindings, Scalar& result, Fault& fault) const;
 
+  /// What it can give while each name is one of a range of values, by slot. Constraints that no value in them
+  /// satisfies are false before all their names are bound.
+  Range range(std::span<const Range> slots) const;
+
   /// Slots it reads, ascending, each once.
   const std::vector<int>& slots() const { return slots_; }
   const ExprText& text() const { return *text_; }
@@ -57,7 +62,7 @@ class Program {
   std::optional<int> single_name() const;
 
   /// "division by zero in 'M % (BM - 64)' at column 5 (BM = 64)", as a UserError.
-  [[noreturn]] void raise(const Fault& fault, const Bindings& bindings) const;
+  UserError error(const Fault& fault, const Bindings& bindings) const;
   /// "'BM / 3' is 21.3, not an integer (BM = 64)", as a UserError.
   [[noreturn]] void raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
                                  const Bindings& bindings) const;

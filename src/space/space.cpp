@@ -1,5 +1,7 @@
 #include "space/space.h"
 
+#include <fmt/format.h>
+
 #include "base/hash.h"
 #include "space/component.h"
 #include "space/packed_rows.h"
@@ -14,6 +16,11 @@ NamedValues Configuration::named(const TemplateSpec& spec) const {
   return named;
 }
 
+std::string ConstraintReport::fault_text() const {
+  return fmt::format("a constraint without a value excludes {:.15g} combination{}, the first: {}",
+                     without_value, without_value == 1 ? "" : "s", fault);
+}
+
 struct Space::Impl {
   std::vector<Parameter> parameters;
   std::vector<Component> components;   ///< the last one varies fastest
@@ -25,14 +32,13 @@ struct Space::Impl {
   Impl(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard) {
     Scope scope(spec, problem);
     for (const Constraint& constraint : spec.constraints)
-      reports.push_back({constraint.require.text, constraint.why, 0});
+      reports.push_back({constraint.require.text, constraint.why, 0, 0, ""});
     const std::vector<Condition> conditions = parse_conditions(spec.constraints, scope);
     parameters = spec.parameters;
     if (spec.listed) {
       raw_size = static_cast<double>(spec.listed->size()) / static_cast<double>(parameters.size());
       components.push_back(listed_component(scope, *spec.listed, conditions, reports.size(), stop));
-      for (std::size_t i = 0; i < reports.size(); ++i)
-        reports[i].removed_first = components.front().removed[i];
+      add_removed(1);
       size = components.front().rows.size();
     } else {
       enumerate(scope, conditions, spec.where, stop);
@@ -43,6 +49,16 @@ struct Space::Impl {
     strides.assign(components.size(), 1);
     for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
     if (size > 0 && !components.empty()) size = strides.front() * components.front().rows.size();
+  }
+
+  /// What the last component removes, each with `times` combinations of the other parameters.
+  void add_removed(double times) {
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      const Removed& removed = components.back().removed[i];
+      reports[i].removed_first += times * removed.combinations;
+      reports[i].without_value += times * removed.without_value;
+      if (reports[i].fault.empty()) reports[i].fault = removed.fault;
+    }
   }
 
   /// Nothing is left to test once a component has no valid combination.
@@ -63,8 +79,7 @@ struct Space::Impl {
     for (auto component = connected.begin(); component != connected.end() && size > 0; ++component) {
       untested /= combinations(scope, *component);
       components.push_back(enumerate_component(scope, *component, conditions, reports.size(), {}, stop));
-      for (std::size_t i = 0; i < reports.size(); ++i)
-        reports[i].removed_first += static_cast<double>(size) * components.back().removed[i] * untested;
+      add_removed(static_cast<double>(size) * untested);
       if (__builtin_mul_overflow(size, components.back().rows.size(), &size))
         throw UserError("more than 2^64 valid configurations", where,
                         "Add constraints, or list fewer values.");
@@ -123,7 +138,9 @@ std::uint64_t Space::index_of(const Configuration& configuration) const {
   std::vector<std::uint32_t> positions;
   for (std::size_t i = 0; i < configuration.values.size(); ++i) {
     const auto& values = impl_->parameters[i].values;
-    const auto found = std::find(values.begin(), values.end(), configuration.values[i]);
+    const Scalar wanted = to_scalar(configuration.values[i]);
+    const auto found =
+        std::ranges::find_if(values, [&](const Value& value) { return equals(to_scalar(value), wanted); });
     if (found == values.end()) return impl_->size;
     positions.push_back(static_cast<std::uint32_t>(found - values.begin()));
   }

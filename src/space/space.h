@@ -24,8 +24,13 @@ struct Configuration {
 struct ConstraintReport {
   std::string require;
   std::string why;
-  double removed_first = 0;  ///< raw combinations for which it is the first false one in the order tested;
+  double removed_first = 0;  ///< raw combinations that it is the first to exclude in the order tested;
                              ///< these sum, over all constraints, to raw size minus valid size
+  double without_value = 0;  ///< those among them for which it was evaluated and has no value
+  std::string fault;         ///< why it has none for the first of these
+
+  /// A sentence on combinations without a value.
+  std::string fault_text() const;
 };
 
 /// Number of the way in which a space is divided into shards. Parts of different divisions are neither
@@ -41,9 +46,13 @@ inline constexpr int kShardDivision = 2;
 /// one component removes counts with the valid combinations of the components before it and the raw ones of
 /// the components after it.
 ///
-/// A constraint guards those listed after it: one that cannot be evaluated, itself or through a derived
-/// value, is an error only when the constraints before it are true. Derived values are evaluated when a
-/// constraint reads them.
+/// A constraint that has no value for some values of parameters, itself or through a derived value, because
+/// of an overflow or a division by zero for example, excludes them like a false one. Such a fault that does
+/// not depend on parameters, and a wrong type, are errors. Derived values are evaluated when a constraint
+/// reads them.
+///
+/// A constraint on many parameters is tested on ranges of values, too, before all of them are bound. It then
+/// counts as the first to exclude all combinations for which it cannot be true.
 ///
 /// Index order: lexicographic in the positions of the values within a component, with the parameters in the
 /// template's order; the components in the order of their first parameters, the last one varying fastest. It

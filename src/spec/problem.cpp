@@ -9,7 +9,8 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::int64_t kLargestSize = (std::int64_t{1} << 31) - 1;
+/// Doubles hold all integers up to it.
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 53;
 
 /// By its digits, of which there may be any number.
 bool is_integer(std::string_view text) {

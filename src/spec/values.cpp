@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "spec/operation.h"
 
@@ -34,9 +35,9 @@ std::string listed(const std::vector<Value>& values) {
   return join(texts, ", ");
 }
 
-[[noreturn]] void refuse_ranges(const std::string& text, const Where& where) {
+[[noreturn]] void refuse_ranges(const std::string& text, const Where& where, const std::string& why = "") {
   throw UserError(
-      fmt::format("'{}' is not a list of values", text), where,
+      fmt::format("'{}' is not a list of values{}{}", text, why.empty() ? "" : ": ", why), where,
       R"--(Write a list such as [16, 32], or lists and ranges joined by +: "[1, 2] + range(4, 65, 4)".)--");
 }
 
@@ -79,9 +80,13 @@ nlohmann::ordered_json joined_lists(const std::string& text, const Where& where)
     if (is_range) {
       append_range(text.substr(at + 6, end - at - 6), text, where, values);
     } else {
-      const auto list = nlohmann::ordered_json::parse(text.substr(at, end - at + 1), nullptr, false);
-      if (!list.is_array()) refuse_ranges(text, where);
-      values.insert(values.end(), list.begin(), list.end());
+      try {
+        const auto list = parse_json(text.substr(at, end - at + 1), where.file);
+        if (!list.is_array()) refuse_ranges(text, where);
+        values.insert(values.end(), list.begin(), list.end());
+      } catch (const UserError& error) {
+        refuse_ranges(text, where, error.message());
+      }
     }
     at = text.find_first_not_of(' ', end + 1);
     if (at == std::string::npos) return values;
@@ -135,10 +140,11 @@ std::vector<Value> read_values(const JsonNode& node) {
 
 std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& parameter, bool extend) {
   auto values = read_values(node);
-  std::set<ValueKey> known;
-  for (const Value& value : parameter.values) known.insert(key_of(value));
+  std::map<ValueKey, Value> known;
+  for (const Value& value : parameter.values) known.emplace(key_of(value), value);
   for (std::size_t i = 0; i < values.size(); ++i) {
     check_type(values[i], parameter.values.front(), node.where.at(i));
+    if (const auto found = known.find(key_of(values[i])); found != known.end()) values[i] = found->second;
     if (extend || known.contains(key_of(values[i]))) continue;
     throw UserError(fmt::format("{} = {} is not among the template's values: {}", parameter.name,
                                 to_text(values[i]), listed(parameter.values)),
@@ -156,7 +162,8 @@ std::optional<Value> parse_value(const std::string& text, const Parameter& param
   }
   if (const auto integer = parsed_number<std::int64_t>(text)) return *integer;
   const auto number = parsed_number<double>(text);
-  return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
+  const bool is_integer = text.find_first_of(".eE") == std::string::npos;  // beyond 64 bits
+  return number && std::isfinite(*number) && !is_integer ? std::optional<Value>(*number) : std::nullopt;
 }
 
 std::string kind_of(const Parameter& parameter) {

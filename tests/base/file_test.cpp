@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -59,6 +60,16 @@ TEST(Json, MoreKeysThanAreComparedInTimeAreRefused) {
 
 TEST(Json, NumbersBeyondDoubleAreRefused) {
   EXPECT_NE(error_of([] { parse_json("[1e999]", "x.json"); }), "no error");
+}
+
+TEST(Json, IntegersBeyond64BitsAreRefusedAndNotRounded) {
+  for (const char* number : {"18446744073709551616", "-9223372036854775809", "1000000000000000000000000"}) {
+    const std::string text = fmt::format("[1,\n {}]", number);
+    EXPECT_TRUE(carries(error_of([&] { parse_json(text, "x.json"); }),
+                        {"x.json: line 2, column 2", number, "out of range"}));
+  }
+  EXPECT_EQ(parse_json("[18446744073709551615, -9223372036854775808, 1e30]", "x.json").dump(),
+            "[18446744073709551615,-9223372036854775808,1e+30]");
 }
 
 TEST(File, MissingAndFolderAreNamed) {

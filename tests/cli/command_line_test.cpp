@@ -121,7 +121,7 @@ TEST_F(CommandLine, MissingConfigsSuggestConfigsOnly) {
 TEST_F(CommandLine, Problems) {
   const std::string config = sandbox.write_tiny_space(1);
   std::vector<std::pair<std::string, std::vector<std::string>>> wrong{
-      {"0x1x1", {"M = 0", "1", "2147483647"}},
+      {"0x1x1", {"M = 0", "1", "9007199254740992"}},
       {"1x1x-1", {"'-1'", "'1x1x-1'"}},
       {"9223372036854775808x1x1", {"M = 9223372036854775808"}},
       {"4096x4096", {"2 sizes", "3 (MxNxK)"}},

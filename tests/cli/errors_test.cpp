@@ -39,13 +39,23 @@ TEST(Errors, ConstraintWithAnUnknownName) {
                {"narrowed.json: /templates/0/constraints/0/require", "'W'"});
 }
 
-TEST(Errors, DivisionByZeroNamesTheValues) {
+TEST(Errors, DivisionByZeroExcludesTheValues) {
   const Sandbox sandbox;
   sandbox.write_tiny_space(4);
-  const std::string config = sandbox.write("narrowed.json", R"({"problems": [1], "templates": [
-      {"template": "tiny", "constraints": [{"require": "M % V == 0", "why": "a test"}]}]})");
-  expect_error(sweep(sandbox, config), kUserError,
-               {"narrowed.json: /templates/0/constraints/0/require", "by zero", "M % V == 0", "V = 0"});
+  const auto config = [&](const std::string& constraint) {
+    return sandbox.write("narrowed.json", R"({"problems": [1], "templates": [{"template": "tiny",
+      "constraints": [{"require": ")" + constraint +
+                                              R"(", "why": "a test"}]}]})");
+  };
+  const Finished space = sandbox.run({"space", config("M % V == 0")});
+  EXPECT_EQ(space.code, 0);
+  EXPECT_TRUE(has_line(space.out, {"without a value", "1 combination", "by zero", "M % V == 0", "V = 0"}))
+      << space.out;
+  const Finished checked = sandbox.run({"check", config("M % V == 0"), "--gpu", "H100"});
+  EXPECT_TRUE(has_line(checked.out, {"note", "narrowed.json: /templates/0/constraints/0/require", "by zero"}))
+      << checked.out;
+  expect_error(sweep(sandbox, config("1 // (M - 1) > 0")), kUserError,
+               {"narrowed.json: /templates/0/constraints/0/require", "by zero", "M = 1"});
 }
 
 TEST(Errors, EmptySpace) {

@@ -257,7 +257,8 @@ TEST(InstanceTest, RefusesFloatsThatShouldBeIntegers) {
 }
 
 TEST(InstanceTest, PutsOnlyNamesIntoSource) {
-  for (const char* text : {"float", "unsigned int", "cuda::std::byte", "__half2", "a::b c"}) {
+  for (const char* text : {"float", "unsigned int", "cuda::std::byte", "__half2", "a::b c", "float*",
+                           "const float&", "Shape<1, 2>", "cute::Layout<Shape<4, -1>, Stride<T*>>::type"}) {
     TemplateSpec spec = example();
     spec.launches[0].template_arguments = {quoted(text, "/t/0")};
     EXPECT_EQ(Instantiator(spec, problem())
@@ -266,8 +267,11 @@ TEST(InstanceTest, PutsOnlyNamesIntoSource) {
                   .kernel_expression,
               "example<" + std::string(text) + ">");
   }
-  for (const char* text :
-       {"", "float>", "1", "a;b", "a:b", "a:::b", "::a", "a ", "a  b", "a::", "f()", "-I/tmp"}) {
+  for (const char* text : {"float>",    "1",     "a;b",      "a:b",    "a:::b",  "::a",  "a ",
+                           "a  b",      "a::",   "f()",      "-I/tmp", "a, b",   "a<b",  "a>, b<c",
+                           "a<b>>, c<", "a < b", "a<\"b\">", "a<'b'>", "a<b\\>", "a\nb", "a{b}",
+                           "a[1]",      "a//b",  "a/*b",     "a#b",    "a<b;c>", "a-b",  "a<(b>c)>",
+                           "a=b",       "a?b",   "a%b",      "a@b",    "a<<b>>"}) {
     TemplateSpec spec = example();
     spec.launches[0].template_arguments = {quoted(text, "/t/0")};
     EXPECT_NE(error(spec), "no error") << text;
@@ -276,6 +280,12 @@ TEST(InstanceTest, PutsOnlyNamesIntoSource) {
     EXPECT_NE(error(spec), "no error") << text;
   }
   TemplateSpec spec = example();
+  spec.launches[0].template_arguments = {quoted("", "/t/0")};
+  EXPECT_NE(error(spec), "no error") << "an empty argument";
+  spec.launches[0].template_arguments.clear();
+  spec.macros = {{"X", at("''", "/macros/X")}, {"Y", at("-9223372036854775807 - 1", "/macros/Y")}};
+  EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors).defines,
+            (std::vector<std::string>{"-DX=", "-DY=(-9223372036854775807-1)"}));
   spec.macros = {{"X", at("'a;b'", "/macros/X")}};
   EXPECT_TRUE(carries(error(spec), {"/macros/X", "'a;b'", "not a name"}));
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <set>
@@ -18,13 +19,52 @@ using Random = std::mt19937_64;
 
 int draw(Random& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
+/// A random expression over names and numbers of both kinds, some as large as 64 bits hold.
+std::string random_expression(Random& random, const std::vector<std::string>& names, int depth) {
+  const auto inner = [&] { return random_expression(random, names, depth - 1); };
+  const auto name = [&] {
+    return names[static_cast<std::size_t>(draw(random, 0, static_cast<int>(names.size()) - 1))];
+  };
+  const auto among = [&](std::initializer_list<const char*> texts) {
+    return std::string(*(texts.begin() + draw(random, 0, static_cast<int>(texts.size()) - 1)));
+  };
+  switch (depth == 0 ? 0 : draw(random, 0, 9)) {
+    case 0:
+      return draw(random, 0, 2) > 0 ? name()
+                                    : among({"2", "3", "0.5", "-1", "-0.25", "3037000500 * 3037000500"});
+    case 1:
+      return fmt::format("{}({}, {})", among({"min", "max", "ceil_div", "round_up", "gcd"}), inner(),
+                         inner());
+    case 2:
+      return fmt::format("({} if {} else {})", inner(), inner(), inner());
+    case 3:
+      return fmt::format("({} {} {})", inner(), among({"and", "or", "&&", "||"}), inner());
+    case 4:
+      return fmt::format("({}({}))", among({"not ", "-", "abs", "bool", "float"}), inner());
+    case 5:
+      return fmt::format("({} < {} <= {})", inner(), inner(), inner());
+    case 6:
+      return fmt::format("({} in ({}, {}))", inner(), inner(), inner());
+    default:
+      return fmt::format("({} {} {})", inner(), among({"+", "-", "*", "*", "//", "/", "%", "<<", "**"}),
+                         inner());
+  }
+}
+
+std::string random_comparison(Random& random, const std::vector<std::string>& names) {
+  constexpr std::array kOperators{"<", "<=", "==", "!=", ">=", ">"};
+  return fmt::format("{} {} {}", random_expression(random, names, 3),
+                     kOperators[static_cast<std::size_t>(draw(random, 0, 5))],
+                     random_expression(random, names, 1));
+}
+
 /// A condition over random names; some divide by what may be zero.
 std::string random_condition(Random& random, const std::vector<std::string>& names) {
   const auto name = [&] {
     return names[static_cast<std::size_t>(draw(random, 0, static_cast<int>(names.size()) - 1))];
   };
   const auto number = [&] { return std::to_string(draw(random, 0, 6)); };
-  switch (draw(random, 0, 9)) {
+  switch (draw(random, 0, 14)) {
     case 0:
       return name() + " + " + name() + " <= " + number();
     case 1:
@@ -43,8 +83,10 @@ std::string random_condition(Random& random, const std::vector<std::string>& nam
       return "M >= 4 or " + name() + " == " + number();
     case 8:
       return "6 // " + name() + " > " + number() + " or " + name() + " < 3";
-    default:
+    case 9:
       return name() + " + " + name() + " + " + name() + " != " + number();
+    default:
+      return random_comparison(random, names);
   }
 }
 
@@ -53,8 +95,8 @@ SpecBuilder random_spec(Random& random) {
   std::vector<std::string> names;
   for (int i = 0, count = draw(random, 1, 6); i < count; ++i) {
     std::vector<int> values{0, 1, 2, 3, 4, 5};
-    std::shuffle(values.begin(), values.end(), random);
-    values.resize(static_cast<std::size_t>(draw(random, 1, 4)));
+    if (draw(random, 0, 2) > 0) std::shuffle(values.begin(), values.end(), random);
+    values.resize(static_cast<std::size_t>(draw(random, 1, count < 4 ? 6 : 4)));
     names.push_back(std::string(1, static_cast<char>('A' + i)));
     builder.integers(names.back(), values);
   }
@@ -72,7 +114,13 @@ SpecBuilder random_spec(Random& random) {
   return builder;
 }
 
-enum class Verdict { valid, removed, undefined };
+enum class Verdict { valid, removed };
+
+/// Whether an error is of types: arithmetic that values explain excludes a combination.
+bool is_of_types(const UserError& error) {
+  const std::string& text = error.message();
+  return text.find("needed") != std::string::npos || text.find("compared") != std::string::npos;
+}
 
 /// Tests configurations one by one, each constraint in the order of the list, with nothing of the space's own
 /// but the expressions. Derived values are written out in the constraints.
@@ -90,7 +138,7 @@ class BruteForce {
   std::vector<Configuration> valid;
   std::vector<double> falls_to;  ///< by constraint: combinations for which it is false
   double combinations = 0;
-  bool undefined = false;  ///< for some combination a constraint has no value and none before it is false
+  bool undefined = false;  ///< for some combination the types of a constraint are wrong
 
  private:
   std::string written_out(std::string text) const {
@@ -127,12 +175,12 @@ class BruteForce {
         if (space::is_true(space::to_scalar(space::evaluate(constraints_[i], slots)))) continue;
         ++falls_to[i];
         if (verdict == Verdict::valid) verdict = Verdict::removed;
-      } catch (const UserError&) {
+      } catch (const UserError& error) {
         ++falls_to[i];
-        if (verdict == Verdict::valid) verdict = Verdict::undefined;
+        if (is_of_types(error)) undefined = true;
+        if (verdict == Verdict::valid) verdict = Verdict::removed;
       }
     }
-    undefined = undefined || verdict == Verdict::undefined;
     return verdict;
   }
 
@@ -199,6 +247,7 @@ void compare(const Space& space, const BruteForce& brute) {
   for (std::size_t i = 0; i < space.constraints().size(); ++i) {
     removed += space.constraints()[i].removed_first;
     EXPECT_LE(space.constraints()[i].removed_first, brute.falls_to[i]);
+    EXPECT_LE(space.constraints()[i].without_value, space.constraints()[i].removed_first);
   }
   EXPECT_EQ(removed, space.raw_size() - static_cast<double>(space.size()));
   for (std::uint64_t index = 0; index < space.size(); index += space.size() / 5 + 1)
@@ -225,7 +274,7 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
   Random random(7);
   int built = 0;
   int refused = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 500; ++round) {
     const SpecBuilder builder = random_spec(random);
     const TemplateSpec& spec = builder;
     SCOPED_TRACE(described(spec));
@@ -235,14 +284,14 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
       compare(space, brute);
       ++built;
     } catch (const UserError&) {
-      // Constraints that remove everything before may be tested later, in another component.
+      // A derived value without parameters may have no value: then every combination is excluded.
       EXPECT_TRUE(brute.undefined || brute.valid.empty());
       ++refused;
     }
     if (HasFailure()) return;
   }
-  EXPECT_GT(built, 500);
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(built, 300);
+  EXPECT_GT(refused, 5);
 }
 
 }  // namespace space_property_test

@@ -125,6 +125,7 @@ TEST(SpaceTest, KnowsWhatIsNotInIt) {
   builder.integers("A", {1, 2}).integers("B", {1, 2}).require("A != B");
   const Space space(builder, problem());
   EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{2}}}), 0U);
+  EXPECT_EQ(space.index_of({{1.0, int64_t{2}}}), 0U) << "an equal number";
   EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{1}}}), space.size());
   EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{3}}}), space.size());
   EXPECT_EQ(space.index_of({{int64_t{1}}}), space.size());
@@ -198,21 +199,68 @@ TEST(SpaceTest, EvaluatesOnlyTheDerivedValuesThatAreRead) {
   EXPECT_EQ(Space(builder, problem()).size(), 2U);
 }
 
-TEST(SpaceTest, NamesTheConstraintThatCannotBeEvaluated) {
+TEST(SpaceTest, AConstraintWithoutAValueExcludesACombination) {
   SpecBuilder builder;
-  builder.integers("A", {0, 4}).integers("B", {8}).require("B % A == 0").require("A > 0");
-  EXPECT_TRUE(carries(error(builder), {"template.json: /constraints/0/require", "by zero", "'B % A == 0'",
-                                       "column 5", "A = 0"}));
+  builder.integers("A", {0, 4}).integers("B", {8, 9}).require("B % A == 0").require("A > 0");
+  const Space space(builder, problem());
+  EXPECT_EQ(all_of(space, builder), std::vector<std::string>{"A=4 B=8"});
+  EXPECT_EQ(removed_by_constraint(space), (std::vector<double>{1, 2}));  // A > 0 is tested first, on A alone
+  EXPECT_EQ(space.constraints()[0].without_value, 0);
 
   SpecBuilder derived;
-  derived.integers("A", {0, 4}).derived("D", "8 // A").derived("E", "D + 1").require("E > 1");
-  EXPECT_TRUE(carries(error(derived),
-                      {"template.json: /derived/0/value", "by zero", "'8 // A'", "column 6", "A = 0"}));
+  derived.integers("A", {0, 4})
+      .integers("Z", {1, 2})
+      .derived("D", "8 // A")
+      .derived("E", "D + 1")
+      .require("E > 1");
+  const Space without(derived, problem());
+  EXPECT_EQ(without.size(), 2U);
+  EXPECT_EQ(without.constraints()[0].removed_first, 2);
+  EXPECT_EQ(without.constraints()[0].without_value, 2);
+  EXPECT_TRUE(carries(without.constraints()[0].fault_text(),
+                      {"2 combinations", "by zero", "'8 // A'", "column 6", "A = 0"}));
 
-  SpecBuilder late;
-  late.integers("A", {0, 4}).integers("B", {1, 2}).require("A + B > 0").require("B // A > 1");
-  EXPECT_TRUE(carries(error(late), {"template.json: /constraints/1/require", "by zero", "'B // A > 1'",
-                                    "column 6", "A = 0"}));
+  for (const char* constraint : {"A * 4611686018427387904 > 0", "1e300 ** A > 0", "(-1) ** (A / 8) > 0",
+                                 "1 << (A - 1) > 0", "log2(A) >= 0"}) {
+    const Space one(SpecBuilder().integers("A", {0, 1, 4}).require(constraint), problem());
+    EXPECT_GT(one.constraints()[0].without_value, 0) << constraint;
+    EXPECT_GT(one.size(), 0U) << constraint;
+  }
+}
+
+TEST(SpaceTest, RefusesConstraintsThatNoParameterExplains) {
+  SpecBuilder builder;
+  builder.integers("A", {0, 4}).require("M // (N - 512) > 0");
+  EXPECT_TRUE(
+      carries(error(builder), {"template.json: /constraints/0/require", "by zero", "column 6", "N = 512"}));
+  SpecBuilder derived;
+  derived.integers("A", {0, 4}).derived("D", "2 ** 62 * M").require("A > D");
+  EXPECT_TRUE(carries(error(derived), {"template.json: /derived/0/value", "overflow", "M = 1024"}));
+  SpecBuilder typed;
+  typed.parameter("T", {std::string("a"), std::string("b")}).require("T * 2 > 1");
+  EXPECT_TRUE(
+      carries(error(typed), {"template.json: /constraints/0/require", "string", "column 3", "T = 'a'"}));
+}
+
+/// Constraints on all parameters at once.
+TEST(SpaceTest, CountsFewAmongManyThatOneConstraintConnects) {
+  const auto built = [](int count, const std::vector<int>& values, const char* op, const std::string& rest) {
+    SpecBuilder builder;
+    std::string all;
+    for (int i = 0; i < count; ++i) {
+      builder.integers(numbered('p', i), values);
+      all += (i == 0 ? "" : op) + numbered('p', i);
+    }
+    return Space(builder.require(all + rest), problem());
+  };
+  const std::vector<int> powers{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+  const Space product = built(8, powers, " * ", " == 1024");
+  EXPECT_EQ(product.size(), 19448U) << "10 powers of two among 8 factors";
+  EXPECT_EQ(product.constraints()[0].removed_first, product.raw_size() - 19448);
+  EXPECT_EQ(built(24, {0, 1}, " + ", " <= 2").size(), 301U);
+  EXPECT_EQ(built(10, {0, 1, 2, 3, 4, 5, 6, 7}, " + ", " < 4").size(), 286U);
+  EXPECT_EQ(built(6, {1, 8, 64, 512, 4096}, " * ", " == 4096").size(), 126U) << "4096 ** 6 is beyond 64 bits";
+  EXPECT_EQ(built(20, {0, 1}, " + ", " - 20 == 0 and p0 > 0").size(), 1U);
 }
 
 TEST(SpaceTest, RefusesWhatCannotBeDeclared) {
@@ -272,7 +320,7 @@ TEST(SpaceTest, RefusesAGroupThatTakesTooLongToWalk) {
 TEST(SpaceTest, StopsWhenItIsToldTo) {
   SpecBuilder builder;
   for (int i = 0; i < 6; ++i) builder.integers(numbered('p', i), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
-  builder.require("p0 + p1 + p2 + p3 + p4 + p5 > 60");
+  builder.require("(p0 + p1 + p2 + p3 + p4 + p5) * 2 % 64 == 61");
   int asked = 0;
   EXPECT_THROW(Space(builder, problem(), [&] { return ++asked == 10; }), Stopped);
   EXPECT_EQ(asked, 10);
@@ -332,10 +380,13 @@ TEST(ListedSpace, CountsWhatConstraintsRemoveAndLetsThemGuardLaterOnes) {
   EXPECT_EQ(space.raw_size(), 4);
 }
 
-TEST(ListedSpace, ReportsAConstraintThatCannotBeEvaluated) {
+TEST(ListedSpace, AConstraintWithoutAValueExcludesAConfiguration) {
   TemplateSpec spec = listed_spec({2, 1, 0, 0, 0, 1});
-  spec.constraints = {{{"A % B == 1", {}}, ""}};
-  EXPECT_TRUE(carries(error(spec), {"division by zero", "B = 0"}));
+  spec.constraints = {{{"A % B == 3", {}}, ""}};
+  const Space space(spec, problem());
+  EXPECT_EQ(all_of(space, spec), std::vector<std::string>{"A=3 B=5 C=true"});
+  EXPECT_EQ(space.constraints()[0].without_value, 1);
+  EXPECT_TRUE(carries(space.constraints()[0].fault_text(), {"1 combination", "by zero", "B = 0"}));
 }
 
 TEST(ListedSpace, IsWhatWalkingGivesWhereEverythingIsListed) {

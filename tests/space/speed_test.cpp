@@ -20,6 +20,26 @@ double seconds_to_build(const TemplateSpec& spec) {
 TEST(SpaceSpeedTest, BuildsTheClblastSpaceQuickly) { EXPECT_LT(seconds_to_build(clblast_gemm()), 0.1); }
 TEST(SpaceSpeedTest, BuildsAMillionOfTenToTheTenQuickly) { EXPECT_LT(seconds_to_build(chain_of_ten()), 10); }
 
+/// One constraint on all parameters of a space.
+TEST(SpaceSpeedTest, RangesOfValuesDecideForManyParameters) {
+  const auto seconds = [](int count, int first, int last, const char* op, const char* rest) {
+    SpecBuilder builder;
+    std::string all;
+    std::vector<int> values;
+    for (int value = first; value <= last; ++value) values.push_back(value);
+    for (int i = 0; i < count; ++i) {
+      builder.integers(numbered('p', i), values);
+      all += (i == 0 ? "" : op) + numbered('p', i);
+    }
+    return seconds_to_build(builder.require(all + rest));
+  };
+  // The target is 0.1 s.
+  EXPECT_LT(seconds(4, 1, 128, " * ", " <= 1024"), 1);
+  EXPECT_LT(seconds(24, 0, 1, " + ", " <= 2"), 1);
+  EXPECT_LT(seconds(12, 0, 9, " + ", " <= 3"), 1);
+  EXPECT_LT(seconds(10, 0, 7, " + ", " >= 68"), 1);
+}
+
 TEST(SpaceSpeedTest, TakesTheLongestListOfValues) {
   std::vector<Value> values;
   for (std::int64_t i = 0; i < 100000; ++i) values.emplace_back(i * 7 % 100000);

@@ -43,6 +43,12 @@ TEST_F(ConfigTest, TwoKeysAreEnough) {
   EXPECT_EQ(spec.view, View::ranking);
 }
 
+TEST_F(ConfigTest, AnEqualNumberIsTheTemplatesValue) {
+  const TuneSpec spec =
+      load_config(R"({"problems": [1], "templates": [{"template": "tile", "parameters": {"BM": [64.0]}}]})");
+  EXPECT_EQ(spec.templates[0].parameters[0].values, std::vector<Value>{std::int64_t{64}});
+}
+
 TEST_F(ConfigTest, ReadsEveryKey) {
   const TuneSpec spec = load_config(R"({
     "$schema": "../schemas/config.schema.json", "name": "all",
@@ -312,12 +318,12 @@ TEST_F(ConfigTest, FaultsOfProblems) {
        Fault{R"({"problems": []})", "/problems", {"an empty list", "a list"}},
        Fault{R"({"problems": ["512x512"]})", "/problems/0", {"'512x512'", "2", "3"}},
        Fault{R"({"problems": [1, true]})", "/problems/1", {"a boolean", "\"MxNxK\""}},
-       Fault{R"({"problems": [0]})", "/problems/0", {"0", "an integer", "1", "2147483647"}},
+       Fault{R"({"problems": [0]})", "/problems/0", {"0", "an integer", "1", "9007199254740992"}},
        Fault{R"({"problems": [{"M": 1, "N": 1}]})", "/problems/0", {"'K'", "missing", "1"}},
        Fault{R"({"problems": [{"M": 1, "N": 1, "K": 1, "L": 1}]})", "/problems/0/L", {"'L'", "'M'"}},
-       Fault{R"({"problems": [{"M": 1, "N": 1, "K": 2147483648}]})",
+       Fault{R"({"problems": [{"M": 1, "N": 1, "K": 9007199254740993}]})",
              "/problems/0/K",
-             {"2147483648", "an integer", "1", "2147483647"}},
+             {"9007199254740993", "an integer", "1", "9007199254740992"}},
        Fault{R"({"problems": ["64x64x64", 32, {"K": 64, "N": 64, "M": 64}]})",
              "/problems/2",
              {"64x64x64", "twice"}}});

@@ -19,19 +19,22 @@ TEST(Problem, AllThreeSpellingsNameSizes) {
   EXPECT_EQ(problem.label(), "4096x77x1");
   EXPECT_EQ(problem.at("N"), 77);
   EXPECT_THROW(problem.at("L"), std::out_of_range);
-  EXPECT_EQ(parse_problem("2147483647", kGemm, {}).label(), "2147483647x2147483647x2147483647");
+  EXPECT_EQ(parse_problem("9007199254740992x1x3000000000", kGemm, {}).label(),
+            "9007199254740992x1x3000000000");
   EXPECT_EQ(parse_problem("8", kVector, {}).label(), "8");
 }
 
 TEST_F(SpecTest, ProblemsOfAConfigMayBeTextNumbersOrObjects) {
   const auto spec = load_config(R"({"templates": ["tile"], "problems": ["1000x77x513", 512, "64", 32.0,
-    {"K": 3, "M": 1, "N": 2}]})");
-  ASSERT_EQ(spec.problems.size(), 5U);
+    {"K": 3, "M": 1, "N": 2}, 3000000000, {"K": 3000000000, "M": 1, "N": 9007199254740992}]})");
+  ASSERT_EQ(spec.problems.size(), 7U);
   EXPECT_EQ(spec.problems[0].label(), "1000x77x513");
   EXPECT_EQ(spec.problems[1].label(), "512x512x512");
   EXPECT_EQ(spec.problems[2].label(), "64x64x64");
   EXPECT_EQ(spec.problems[3].label(), "32x32x32");
   EXPECT_EQ(spec.problems[4].label(), "1x2x3");
+  EXPECT_EQ(spec.problems[5].label(), "3000000000x3000000000x3000000000");
+  EXPECT_EQ(spec.problems[6].label(), "1x9007199254740992x3000000000");
 }
 
 TEST(Problem, RefusesWhatIsNoSize) {
@@ -50,9 +53,9 @@ TEST(Problem, RefusesWhatIsNoSize) {
 TEST(Problem, RefusesSizesOutOfRange) {
   UserError error = user_error_of([] { parse_problem("1x0x1", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"N = 0", "out of range"}));
-  EXPECT_TRUE(carries(error.remedy(), {"1", "2147483647"}));
-  error = user_error_of([] { parse_problem("2147483648x1x1", kGemm, {}); });
-  EXPECT_TRUE(carries(error.message(), {"M = 2147483648", "out of range"}));
+  EXPECT_TRUE(carries(error.remedy(), {"1", "9007199254740992"}));
+  error = user_error_of([] { parse_problem("9007199254740993x1x1", kGemm, {}); });
+  EXPECT_TRUE(carries(error.message(), {"M = 9007199254740993", "out of range"}));
   error = user_error_of([] { parse_problem("1x1x99999999999999999999999", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"K = 99999999999999999999999", "out of range"}));
 }
@@ -96,14 +99,15 @@ struct Refusal {
 };
 
 TEST(Problem, RefusesLeadingDimensionsThatCannotBe) {
-  for (const Refusal& refusal : {Refusal{"1000x77x513,lda=512", {"lda = 512", "513", "of A", "K = 513"}},
-                                 Refusal{"1000x77x513 ldc=8", {"ldc = 8", "77", "of C", "N = 77"}},
-                                 Refusal{"8,ldb=2147483648", {"ldb = 2147483648", "1", "2147483647"}},
-                                 Refusal{"8,lda=wide", {"'wide'", "'8,lda=wide'", "4096x4096x64"}},
-                                 Refusal{"8,lda=9,lda=9", {"'8,lda=9,lda=9'", "lda twice"}},
-                                 Refusal{"8,ldd=9", {"'ldd=9'", "'8,ldd=9'", "NAME=VALUE", "'lda'"}},
-                                 Refusal{"8,lda", {"'lda'", "'8,lda'", "NAME=VALUE"}},
-                                 Refusal{"8,", {"''", "'8,'", "NAME=VALUE", "lda, ldb, ldc"}}}) {
+  for (const Refusal& refusal :
+       {Refusal{"1000x77x513,lda=512", {"lda = 512", "513", "of A", "K = 513"}},
+        Refusal{"1000x77x513 ldc=8", {"ldc = 8", "77", "of C", "N = 77"}},
+        Refusal{"8,ldb=9007199254740993", {"ldb = 9007199254740993", "1", "9007199254740992"}},
+        Refusal{"8,lda=wide", {"'wide'", "'8,lda=wide'", "4096x4096x64"}},
+        Refusal{"8,lda=9,lda=9", {"'8,lda=9,lda=9'", "lda twice"}},
+        Refusal{"8,ldd=9", {"'ldd=9'", "'8,ldd=9'", "NAME=VALUE", "'lda'"}},
+        Refusal{"8,lda", {"'lda'", "'8,lda'", "NAME=VALUE"}},
+        Refusal{"8,", {"''", "'8,'", "NAME=VALUE", "lda, ldb, ldc"}}}) {
     const UserError error = user_error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
     EXPECT_TRUE(carries(error.what(), refusal.parts));
   }

@@ -344,7 +344,10 @@ TEST_F(TemplateTest, FaultsOfParameterValues) {
        Fault{PARAMETER("[1, null]"), "/parameters/0/values/1", {"null"}},
        Fault{PARAMETER("[18446744073709551615]"),
              "/parameters/0/values/0",
-             {"18446744073709551615", "out of range", "64 bits"}}});
+             {"18446744073709551615", "out of range", "64 bits"}},
+       Fault{PARAMETER("\"[18446744073709551616] + range(3)\""),
+             "/parameters/0/values",
+             {"18446744073709551616", "out of range"}}});
 }
 
 TEST_F(TemplateTest, FaultsOfNames) {
