@@ -98,14 +98,8 @@ void state(Operation& operation, const std::string& name, std::string text) {
     operation.stated.emplace_back(name, std::move(text));
 }
 
-void add_sizes(const std::vector<std::int64_t>& sizes, Operation& operation, Problem& problem) {
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    operation.dimensions.push_back(dimension_name(i));
-    problem.dimensions.emplace_back(dimension_name(i), sizes[i]);
-  }
-}
-
-/// The sizes in the file; without any, as many as the command line's problem has.
+/// The sizes in the file; without any, as many as the command line's problem has, or else those of the
+/// arrays: one where all are equal.
 Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, TemplateSpec& spec) {
   Problem problem;
   std::vector<std::int64_t> sizes;
@@ -121,18 +115,20 @@ Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, Te
   } else if (!options.problems.empty()) {
     sizes.resize(std::min(split(problem_words(options.problems.front()).front(), 'x').size(), kMostSizes));
   }
-  add_sizes(sizes, spec.operation, problem);
+  const bool has_sizes = !sizes.empty();
+  for (const Buffer& buffer : spec.operation.buffers) {
+    if (has_sizes)
+      state(spec.operation, buffer.name, buffer.elements.text);
+    else
+      sizes.push_back(space::evaluate_integer(space::Program(buffer.elements, {}), {}));
+  }
+  if (!has_sizes && std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end())
+    sizes.resize(std::min<std::size_t>(sizes.size(), 1));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    spec.operation.dimensions.push_back(dimension_name(i));
+    problem.dimensions.emplace_back(dimension_name(i), sizes[i]);
+  }
   return problem;
-}
-
-/// Where neither the file nor the command line gives sizes: those of the arrays, or one where all are equal.
-void add_sizes_of_arrays(Operation& operation, Problem& problem) {
-  std::vector<std::int64_t> sizes;
-  for (const Buffer& buffer : operation.buffers)
-    sizes.push_back(space::evaluate_integer(space::Program(buffer.elements, {}), {}));
-  if (std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end() && !sizes.empty())
-    sizes.resize(1);
-  add_sizes(sizes, operation, problem);
 }
 
 /// The kernel's source; nothing where there is none.
@@ -141,19 +137,18 @@ std::string source_text(const TemplateSpec& spec) {
   return fs::is_regular_file(spec.source, ignored) ? read_file(spec.source, kLargestJson) : "";
 }
 
-/// Kernel Tuner divides the problem, by a product; others give the global size, in threads where OpenCL's
-/// words are used.
-ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local,
-                     const TemplateSpec& spec) {
+/// Kernel Tuner divides the problem's sizes, by a product; others give the global size, in threads where
+/// OpenCL's words are used.
+ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local, std::size_t sizes) {
   const auto divisors = find_member(kernel, fmt::format("GridDiv{}", kAxes[axis]).c_str());
   std::vector<std::string> factors;
   if (divisors)
     for (const JsonNode& factor : read_list(*divisors, "divisors", Empty::allowed))
       factors.push_back(fmt::format("({})", python_expression(factor).text));
-  if (divisors && axis < spec.operation.dimensions.size())
-    return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis],
-                        factors.empty() ? "1" : join(factors, " * ")),
-            kernel.where};
+  if (divisors && axis < sizes)
+    return {
+        fmt::format("ceil_div({}, {})", dimension_name(axis), factors.empty() ? "1" : join(factors, " * ")),
+        kernel.where};
   const auto global = find_member(kernel, "GlobalSize");
   const auto size = global ? find_member(*global, kAxes[axis]) : std::nullopt;
   if (!size) return {"1", kernel.where};
@@ -169,7 +164,7 @@ ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& l
 
 /// And the macros that Kernel Tuner defines beside the parameters. The grid differs from problem to problem,
 /// so that only a source that names its macros gets them.
-void read_t1_launch(const JsonNode& kernel, TemplateSpec& spec) {
+void read_t1_launch(const JsonNode& kernel, std::size_t sizes, TemplateSpec& spec) {
   Launch& launch = spec.launches.front();
   const std::string source = source_text(spec);
   const auto define = [&](const std::string& name, const std::string& value) {
@@ -181,7 +176,7 @@ void read_t1_launch(const JsonNode& kernel, TemplateSpec& spec) {
   for (std::size_t axis = 0; axis < kAxes.size(); ++axis) {
     const auto size = local ? find_member(*local, kAxes[axis]) : std::nullopt;
     launch.block[axis] = size ? python_expression(*size) : ExprText{"1", kernel.where};
-    launch.grid[axis] = grid_extent(kernel, axis, launch.block[axis], spec);
+    launch.grid[axis] = grid_extent(kernel, axis, launch.block[axis], sizes);
     state(spec.operation, fmt::format("GlobalSize{}", kAxes[axis]), launch.grid[axis].text);
     define(fmt::format("block_size_{}", "xyz"[axis]), launch.block[axis].text);
     const std::string grid = fmt::format("grid_size_{}", "xyz"[axis]);
@@ -324,7 +319,6 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
       arguments.push_back(buffer
                               ? Argument{Argument::Kind::buffer, name, buffer->type, {}}
                               : Argument{Argument::Kind::scalar, name, ElementType::i64, {"0", node.where}});
-    if (buffer && !operation.dimensions.empty()) state(operation, name, buffer->elements.text);
     if (buffer) operation.buffers.push_back(std::move(*buffer));
   }
   const bool has_output = std::any_of(operation.buffers.begin(), operation.buffers.end(),
@@ -403,12 +397,12 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   read_t1_kernel(section, folder, options.allow_outside_paths, kernel);
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);
-  Problem problem = read_problem_size(section, options, kernel);
-  read_t1_launch(section, kernel);
   kernel.operation.name = kernel.name;
   kernel.operation.flops = kernel.operation.bytes = kernel.operation.accumulation = {"0", root.where};
   if (const auto list = find_member(section, "Arguments")) read_t1_arguments(*list, kernel);
-  if (problem.dimensions.empty()) add_sizes_of_arrays(kernel.operation, problem);
+  const Problem problem = read_problem_size(section, options, kernel);
+  const bool has_sizes = find_member(section, "ProblemSize") || !options.problems.empty();
+  read_t1_launch(section, has_sizes ? problem.dimensions.size() : 0, kernel);
   TuneSpec spec;
   const auto general = find_member(root, "General");
   const std::string stem = file.stem().string();

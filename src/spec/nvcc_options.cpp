@@ -1,5 +1,3 @@
-#include <cctype>
-
 #include "base/text.h"
 #include "spec/reader.h"
 
@@ -10,7 +8,7 @@ namespace {
 // Without their dashes, of which nvcc takes one or two. NVRTC compiles one whole program for 64 bits. The
 // functions and lambdas that two of them allow are valid with --device-as-default-execution-space.
 constexpr const char* kLeftOut =
-    "g debug pg profile c compile shared v verbose keep m64 m=64 machine=64 x=cu rdc=false "
+    "O0 O1 O2 O3 g debug pg profile c compile shared v verbose keep m64 m=64 machine=64 x=cu rdc=false "
     "relocatable-device-code=false res-usage resource-usage expt-relaxed-constexpr extended-lambda "
     "expt-extended-lambda allow-unsupported-compiler Wno-deprecated-gpu-targets";
 constexpr const char* kLeftOutWithValue =
@@ -22,13 +20,6 @@ constexpr const char* kWithValue =
 constexpr const char* kEarlyStandards = "std=c++03 std=c++0x std=c++11 std=gnu++11 std=gnu++14";
 
 bool is_one(std::string_view option, const char* list) { return is_among(option, split(list, ' ')); }
-
-/// "-O3", "-lcublas", but not "-lineinfo".
-bool has_attached_value(std::string_view option) {
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  if (option.size() < 3 || option == "-lineinfo") return false;
-  return option[1] == 'l' || option[1] == 'L' || (option[1] == 'O' && is_digit(option[2]));
-}
 
 }  // namespace
 
@@ -45,7 +36,8 @@ std::vector<std::string> take_nvcc_options(std::vector<std::string>& options) {
       *option += value;
       text += value;
     }
-    if (is_one(text, kLeftOut) || (is_for_nvcc && text != name) || has_attached_value(*option))
+    const bool is_library = (text[0] == 'l' || text[0] == 'L') && text.size() > 1 && name != "lineinfo";
+    if (is_one(text, kLeftOut) || (is_for_nvcc && text != name) || is_library)
       left_out.push_back(std::exchange(*option, ""));
     else if (is_one(text, kEarlyStandards))
       *option = "--std=c++14";

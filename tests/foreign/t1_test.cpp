@@ -183,7 +183,7 @@ std::string stated(const TuneSpec& spec) {
 TEST_F(T1, WithoutSizesAProblemHasThoseOfItsArrays) {
   const auto sized = [&](const char* out, const char* in) {
     Json patch = Json::parse(R"({"KernelSpecification": {"ProblemSize": null, "GridDivX": null,
-                                 "GlobalSize": {"X": "ProblemSize[0] // 2 ** 3", "Y": "5000"}}})");
+                                 "GridDivY": ["bx"], "GlobalSize": {"X": "ProblemSize[0] // 2 ** 3", "Y": "5000"}}})");
     patch["KernelSpecification"]["Arguments"] =
         Json::parse(kWholeArrays).at("KernelSpecification").at("Arguments");
     patch["KernelSpecification"]["Arguments"][0]["Size"] = out;
