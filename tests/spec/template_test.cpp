@@ -556,7 +556,7 @@ TEST_F(TemplateTest, OptionsThatOnlyNvccHasAreLeftOut) {
   EXPECT_EQ(with({"-std=c++11", "--std=c++17", "-std", "c++0x"}).compile_options,
             (std::vector<std::string>{"--std=c++14", "--std=c++17", "--std=c++14", ""}));
   const std::vector<std::string> others{
-      "-lineinfo", "-m32", "-rdc=true", "--Ofast-compile=mid", "-dc", "--unknown=1", "-O", "-I.", "-DO3"};
+      "-lineinfo", "-m32", "-rdc=true", "--Ofast-compile=mid", "-dc", "--unknown=1", "-I.", "-DO3", "-O"};
   EXPECT_EQ(with(others).compile_options, others) << "the compiler's checks are for them";
 }
 
