@@ -126,6 +126,9 @@ class Arguments:
                 raise TypeError(f"arguments: the one at position {position} is a {type(value).__name__}; use NumPy arrays, "
                                 "and scalars such as numpy.int32(5)")
         self._warn_of_overlaps(answer, read_only)
+        for symbol in cmem_args or {}:
+            if not symbol.isidentifier():
+                raise ValueError(f"cmem_args: {symbol!r} is not the name of an array")
         buffers = [array for array in self.arrays if array is not None]
         if not any(array.is_written for array in buffers):  # a kernel writes to something
             for array in buffers:

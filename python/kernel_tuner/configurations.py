@@ -28,7 +28,8 @@ class Configurations:
         self.constraints = []
         self._computed = {}  # name: function of a configuration
         self._tests = []  # (function of a configuration, names or None for all)
-        self._needs_list = False  # some restriction is no expression of tiletune's
+        self.left_to_python = []  # restrictions that are not expressions of tiletune's
+        self.plain_values = {name: list(map(plain, values)) for name, values in self.values.items()}
         self._originals = {name: {_key(plain(value)): value for value in values}
                            for name, values in self.values.items()}
         for restriction in self._restriction_list(restrictions):
@@ -70,15 +71,15 @@ class Configurations:
         if isinstance(restriction, str):
             self._tests.append(evaluator(restriction, self.names, "restriction"))
             try:
-                self.constraints.append({"require": translated(restriction, self.names, "restriction"), "why": why})
+                self.constraints.append({"require": translated(restriction, self.plain_values, "restriction"), "why": why})
             except Untranslatable:
-                self._needs_list = True
+                self.left_to_python.append(restriction)
         elif isinstance(restriction, tuple) and len(restriction) == 2 and callable(restriction[0]):
             function, names = restriction
-            self._needs_list = True
+            self.left_to_python.append(f"a function of {', '.join(names)}")
             self._tests.append((lambda c: function(**{name: c[name] for name in names}), list(names)))
         elif callable(restriction):
-            self._needs_list = True
+            self.left_to_python.append("a function")
             self._tests.append((self._test_of(restriction), None))
         else:
             raise ValueError(f"restrictions: {restriction!r} is not supported; write an expression as a string, or a "
@@ -109,8 +110,8 @@ class Configurations:
 
     def written(self):
         """(parameters of the manifest, rows of their values or None for all combinations)"""
-        rows = self._rows() if self._needs_list or self._computed else None
-        values = {name: [plain(value) for value in values] for name, values in self.values.items()}
+        rows = self._rows() if self.left_to_python or self._computed else None
+        values = dict(self.plain_values)
         for column, name in enumerate(self._computed, len(self.values)):
             values[name] = list({_key(row[column]): row[column] for row in rows}.values())
         return [{"name": name, "values": listed} for name, listed in values.items()], rows

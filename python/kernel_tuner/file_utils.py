@@ -4,7 +4,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from kernel_tuner.results import Encoder
+from kernel_tuner.results import Encoder, replace_file
 from kernel_tuner.runner import executable
 from kernel_tuner.util import CompilationFailedConfig, InvalidConfig, RuntimeFailedConfig
 
@@ -43,7 +43,7 @@ def get_t4_results(results, tune_params, objective="time"):
 def store_output_file(output_filename, results, tune_params, objective="time"):
     """Writes the results of tune_kernel(); ".json" is added to the name if it is missing."""
     text = json.dumps(get_t4_results(results, tune_params, objective), cls=Encoder)
-    _path(output_filename).write_text(text, encoding="utf-8")
+    replace_file(_path(output_filename), text)
 
 
 def get_t4_metadata():
@@ -56,4 +56,4 @@ def get_t4_metadata():
 
 def store_metadata_file(metadata_filename):
     """Writes what `tiletune doctor` says of this machine."""
-    _path(metadata_filename).write_text(json.dumps(get_t4_metadata(), indent=2), encoding="utf-8")
+    replace_file(_path(metadata_filename), json.dumps(get_t4_metadata(), indent=2))

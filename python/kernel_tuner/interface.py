@@ -4,6 +4,7 @@ import inspect
 import logging
 import os
 import pathlib
+import re
 import tempfile
 import time
 import warnings
@@ -143,8 +144,9 @@ def _add_totals(env, results, seconds):
 
 def _log_to_file(kernel_name, log):
     if log:
-        stamp = datetime.datetime.now().strftime("%Y%m%d-%H:%M:%S")
-        logging.basicConfig(filename=f"{kernel_name}{stamp}.log", level=log)
+        stamp = datetime.datetime.now().strftime("%Y%m%d-%H:%M:%S.%f")
+        name = re.sub(r"\W+", "_", kernel_name)
+        logging.basicConfig(filename=f"{name}{stamp}.log", filemode="x", level=log)  # "x": a file of its own, no link
 
 
 def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, grid_div_x=None, grid_div_y=None,
@@ -175,13 +177,17 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
                "verify": verify, "atol": atol, "iterations": iterations}
     manifest = _manifest(kernel_name, kernel_source, problem_size, arguments, tune_params, restrictions, answer, lang,
                          cmem_args, options)
+    if manifest.configurations.left_to_python and not quiet:
+        print(f"restrictions that Python evaluates: {'; '.join(manifest.configurations.left_to_python)}")
     described, budget, fraction = _strategy(strategy, strategy_options, seed)
     config = {"strategy": described, "budget": budget, "measure": _measure(iterations, objective),
               "baseline": "none"}
     if simulation_mode and not (cache and os.path.isfile(kt_results.cache_path(cache))):
         raise ValueError("simulation_mode needs cache=, the name of an existing cache file")
+    header = {"kernel_name": kernel_name, "problem_size": "callable" if callable(problem_size) else problem_size,
+              "tune_params_keys": list(tune_params)}
     if cache and os.path.isfile(kt_results.cache_path(cache)):
-        kt_results.check_cache(kt_results.cache_path(cache), {"kernel_name": kernel_name, "tune_params_keys": list(tune_params)})
+        kt_results.check_cache(kt_results.cache_path(cache), header)
     with tempfile.TemporaryDirectory(prefix="tiletune_") as name:
         folder = pathlib.Path(name)
         database = folder / "rows.db"
@@ -213,9 +219,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         _warn_of_failures(rows)
     env = _environment(rows, database if cache and not simulation_mode else None, options)
     if cache and not simulation_mode and rows:
-        header = {"device_name": env["device_name"], "kernel_name": kernel_name,
-                  "problem_size": "callable" if callable(problem_size) else problem_size,
-                  "tune_params_keys": list(tune_params), "tune_params": {k: list(v) for k, v in tune_params.items()},
+        header = {"device_name": env["device_name"], **header, "tune_params": {k: list(v) for k, v in tune_params.items()},
                   "objective": [objective]}
         kt_results.write_cache(kt_results.cache_path(cache), header, results)
     if simulation_mode:

@@ -12,8 +12,6 @@ from kernel_tuner.source import split_arguments
 DEFAULT_BLOCK_SIZE_NAMES = ["block_size_x", "block_size_y", "block_size_z"]
 RELATIVE_TOLERANCE = 1e-5  # numpy.allclose()'s, which the original uses beside atol
 AXES = "xyz"
-OF_HOST_OR_ARCHITECTURE = re.compile(r"(-O[0-3]|--?(arch|code|gencode|gpu-architecture|gpu-code|compiler-options)"
-                                     r"(=.*)?|-Xcompiler=.*|-m64)$")
 
 
 class Manifest:
@@ -40,7 +38,7 @@ class Manifest:
         if not isinstance(value, str):
             return repr(int(value))
         try:
-            text = translated(value, names, what)
+            text = translated(value, self.configurations.plain_values, what)
         except Untranslatable:
             function, _ = evaluator(value, names, what)
             return self.configurations.compute(name, lambda c: int(function(c)))
@@ -52,7 +50,7 @@ class Manifest:
             is_literal = re.fullmatch(r"-?[0-9.]+|true|false", text)
             return text if is_literal else f"'{text}'"
         try:
-            return translated(text, names, "kernel_name")
+            return translated(text, self.configurations.plain_values, "kernel_name")
         except (Untranslatable, ValueError):
             return self.configurations.compute(f"template_argument_{len(names)}", lambda c: with_values(text, c))
 
@@ -149,9 +147,7 @@ class Manifest:
         include = re.fullmatch(r"(?:-I|--include-path)[= ]?(.+)", option)
         if include:
             self.folders.append(include[1])
-        elif re.fullmatch(r"--?std=(c|gnu)\+\+(03|0x|11)", option):
-            self.compile_options.append("--std=c++14")
-        elif not OF_HOST_OR_ARCHITECTURE.match(option):
+        else:
             self.compile_options.append(option)
 
     # The files.

@@ -1,6 +1,8 @@
 """Rows as Kernel Tuner's results, and its cache file."""
 import json
 import os
+import pathlib
+import secrets
 
 import numpy
 
@@ -79,6 +81,18 @@ class Encoder(json.JSONEncoder):
         return super().default(o)
 
 
+def replace_file(path, text):
+    """Writes a new file beside the path, under a name that nobody can foresee, then gives it the path's name: no link is
+    followed."""
+    temporary = pathlib.Path(f"{path}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def cache_path(cache):
     path = os.fspath(cache)
     return path if path.endswith(".json") else path + ".json"
@@ -100,11 +114,17 @@ def read_cache(path):
     return known
 
 
+def _items(value):
+    """1024 is the same size as [1024]."""
+    return list(value) if isinstance(value, (list, tuple, numpy.ndarray)) else [value]
+
+
 def check_cache(path, header):
-    """The cache, if what the header names is the same in it."""
+    """The cache, if what the header names is the same in it. A problem size may be missing there, or be a function here."""
     known = read_cache(path)
     for name, value in header.items():
-        if known.get(name) != value:
+        is_open = name == "problem_size" and (name not in known or value == "callable")
+        if not is_open and _items(known.get(name)) != _items(value):
             raise ValueError(f"cache: {path} has {name} {known.get(name)!r}, this sweep {value!r}; name another file")
     return known
 
@@ -131,8 +151,5 @@ def write_cache(path, header, results):
         document = check_cache(path, {name: header[name] for name in ("device_name", "kernel_name", "tune_params_keys")})
     for result in results:
         document["cache"][key_of(result, names)] = result
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(document, file, cls=Encoder, indent="")
-    os.replace(temporary, path)
+    replace_file(path, json.dumps(document, cls=Encoder, indent=""))
 

@@ -113,6 +113,9 @@ class Checker {
                                  open == 1 ? "1 line still has" : fmt::format("{} lines still have", open),
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Check each value, then delete its comment."));
+    if (!kernel.nvcc_options.empty())
+      note(UserError(fmt::format("NVRTC compiles without {}", join(kernel.nvcc_options, ", ")), kernel.where,
+                     "Nothing: tiletune compiles device code alone, for the GPU that it runs on."));
     if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});
     if (kernel.operation.is_unverified)
       note(UserError(R"(results will not be verified: "reference" is "none")", kernel.where.at("operation"),

@@ -71,7 +71,8 @@ Where elements_place(const TemplateSpec& spec, const std::string& buffer) {
 void note_macros(const Task& task, const Dependencies& dependencies, std::vector<UserError>& notes) {
   const TemplateSpec& spec = *task.spec;
   std::vector<std::pair<std::string, Where>> macros;
-  for (const auto& [name, value] : spec.macros) macros.emplace_back(name, value.where);
+  for (const auto& [name, value] : spec.macros)
+    if (!value.where.file.empty()) macros.emplace_back(name, value.where);  // that a file gives
   for (std::size_t i = 0; i < spec.compile_options.size(); ++i) {
     const std::string& option = spec.compile_options[i];
     const std::size_t equals = option.find("={");

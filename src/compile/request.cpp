@@ -191,6 +191,7 @@ struct CompileJob {
 
 void append_options(std::vector<std::string>& options, const std::vector<std::string>& more) {
   for (const std::string& option : more) {
+    if (option.empty()) continue;
     // What the assembler prints stands in the log where its errors would.
     const auto parsed = parse(option, kCompilerOptions);
     if (parsed && parsed->rule->takes == Takes::assembler_option &&

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "author/source_facts.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "space/scope.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 #include "spec/reader.h"
@@ -87,7 +89,17 @@ void read_t1_space(const JsonNode& space, TemplateSpec& spec) {
   }
 }
 
-/// The sizes in the file; without any, as many as the command line's problem has.
+/// What has numbers of its own distinguishes problems of equal sizes.
+void state(Operation& operation, const std::string& name, std::string text) {
+  replace_all(text, " ", "");
+  std::string rest = text;
+  for (std::size_t i = kMostSizes; i-- > 0;) replace_all(rest, dimension_name(i), "");
+  if (rest != "1" && rest.find_first_of("0123456789") != std::string::npos)
+    operation.stated.emplace_back(name, std::move(text));
+}
+
+/// The sizes in the file; without any, as many as the command line's problem has, or else those of the
+/// arrays: one where all are equal.
 Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, TemplateSpec& spec) {
   Problem problem;
   std::vector<std::int64_t> sizes;
@@ -103,6 +115,15 @@ Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, Te
   } else if (!options.problems.empty()) {
     sizes.resize(std::min(split(problem_words(options.problems.front()).front(), 'x').size(), kMostSizes));
   }
+  const bool has_sizes = !sizes.empty();
+  for (const Buffer& buffer : spec.operation.buffers) {
+    if (has_sizes)
+      state(spec.operation, buffer.name, buffer.elements.text);
+    else
+      sizes.push_back(space::evaluate_integer(space::Program(buffer.elements, {}), {}));
+  }
+  if (!has_sizes && std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end())
+    sizes.resize(std::min<std::size_t>(sizes.size(), 1));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     spec.operation.dimensions.push_back(dimension_name(i));
     problem.dimensions.emplace_back(dimension_name(i), sizes[i]);
@@ -110,19 +131,24 @@ Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, Te
   return problem;
 }
 
-/// Kernel Tuner divides the problem, by a product; others give the global size, in threads where OpenCL's
-/// words are used.
-ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local,
-                     const TemplateSpec& spec) {
+/// The kernel's source; nothing where there is none.
+std::string source_text(const TemplateSpec& spec) {
+  std::error_code ignored;
+  return fs::is_regular_file(spec.source, ignored) ? read_file(spec.source, kLargestJson) : "";
+}
+
+/// Kernel Tuner divides the problem's sizes, by a product; others give the global size, in threads where
+/// OpenCL's words are used.
+ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local, std::size_t sizes) {
   const auto divisors = find_member(kernel, fmt::format("GridDiv{}", kAxes[axis]).c_str());
   std::vector<std::string> factors;
   if (divisors)
     for (const JsonNode& factor : read_list(*divisors, "divisors", Empty::allowed))
       factors.push_back(fmt::format("({})", python_expression(factor).text));
-  if (divisors && axis < spec.operation.dimensions.size())
-    return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis],
-                        factors.empty() ? "1" : join(factors, " * ")),
-            kernel.where};
+  if (divisors && axis < sizes)
+    return {
+        fmt::format("ceil_div({}, {})", dimension_name(axis), factors.empty() ? "1" : join(factors, " * ")),
+        kernel.where};
   const auto global = find_member(kernel, "GlobalSize");
   const auto size = global ? find_member(*global, kAxes[axis]) : std::nullopt;
   if (!size) return {"1", kernel.where};
@@ -136,12 +162,25 @@ ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& l
   return text;
 }
 
-void read_t1_launch(const JsonNode& kernel, const TemplateSpec& spec, Launch& launch) {
+/// And the macros that Kernel Tuner defines beside the parameters. The grid differs from problem to problem,
+/// so that only a source that names its macros gets them.
+void read_t1_launch(const JsonNode& kernel, std::size_t sizes, TemplateSpec& spec) {
+  Launch& launch = spec.launches.front();
+  const std::string source = source_text(spec);
+  const auto define = [&](const std::string& name, const std::string& value) {
+    if (!is_among(name, names_of(spec.parameters, &Parameter::name)))
+      spec.macros.emplace_back(name, ExprText{fmt::format("int({})", value), spec.where});
+  };
+  define("kernel_tuner", "1");
   const auto local = find_member(kernel, "LocalSize");
   for (std::size_t axis = 0; axis < kAxes.size(); ++axis) {
     const auto size = local ? find_member(*local, kAxes[axis]) : std::nullopt;
     launch.block[axis] = size ? python_expression(*size) : ExprText{"1", kernel.where};
-    launch.grid[axis] = grid_extent(kernel, axis, launch.block[axis], spec);
+    launch.grid[axis] = grid_extent(kernel, axis, launch.block[axis], sizes);
+    state(spec.operation, fmt::format("GlobalSize{}", kAxes[axis]), launch.grid[axis].text);
+    define(fmt::format("block_size_{}", "xyz"[axis]), launch.block[axis].text);
+    const std::string grid = fmt::format("grid_size_{}", "xyz"[axis]);
+    if (source.find(grid) != std::string::npos) define(grid, launch.grid[axis].text);
   }
   const auto shared = find_member(kernel, "SharedMemory");
   launch.dynamic_shared_bytes = shared ? python_expression(*shared) : ExprText{"0", kernel.where};
@@ -243,10 +282,8 @@ void verify_by_consensus(Operation& operation) {
 
 /// How many arguments the kernel takes by its source; 0 where that is not known.
 std::size_t arguments_in_source(const TemplateSpec& spec) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(spec.source, ignored)) return 0;
   try {
-    const SourceFacts facts = read_source_facts(read_file(spec.source, kLargestJson), spec.source.string());
+    const SourceFacts facts = read_source_facts(source_text(spec), spec.source.string());
     for (const KernelText& kernel : facts.kernels)
       if (kernel.name == spec.launches.front().kernel) return kernel.parameter_names.size();
   } catch (const UserError&) {
@@ -270,6 +307,7 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
     std::vector<Argument>& arguments = spec.launches.front().arguments;
     if (memory == "Scalar") {
       arguments.push_back(read_t1_scalar(node, name));
+      state(operation, name, arguments.back().value.text);
       continue;
     }
     const bool is_constant = memory == "Symbol" || string_or(node, "MemType", "") == "Constant";
@@ -302,9 +340,30 @@ void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_o
   }
   if (const auto node = find_member(kernel, "CompilerOptions"))
     spec.compile_options = read_strings(*node, "compiler options");
-  // Every standard that NVRTC knows is later.
-  std::erase_if(spec.compile_options,
-                [](const std::string& option) { return option == "-std=c++11" || option == "--std=c++11"; });
+  spec.nvcc_options = take_nvcc_options(spec.compile_options);
+}
+
+/// Throws UserError for a condition that Python can evaluate, but an expression cannot hold.
+void check_conditions(const TemplateSpec& spec, const Problem& problem) {
+  const space::Scope scope(spec, problem);
+  auto slots = scope.initial_slots();
+  for (std::size_t i = 0; i < spec.parameters.size(); ++i)
+    slots[scope.first_parameter() + i] = space::to_scalar(spec.parameters[i].values.front());
+  for (const Constraint& condition : spec.constraints) {
+    try {
+      const space::Program program(condition.require, scope.symbols());
+      space::Scalar result = space::unset_scalar();
+      space::Fault fault;
+      program.run({slots, {}}, result, fault);
+      if (is_among(fault.kind, std::array{space::FaultKind::needs_number, space::FaultKind::not_comparable}))
+        program.raise(fault, {slots, {}});
+    } catch (const UserError& error) {
+      throw UserError(error.message(), error.where(),
+                      error.remedy() +
+                          "; or let Python evaluate it, as a restriction of tune_kernel() "
+                          "(docs/from_kernel_tuner.md)");
+    }
+  }
 }
 
 /// One budget, or a list of them: both are in use.
@@ -338,11 +397,12 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   read_t1_kernel(section, folder, options.allow_outside_paths, kernel);
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);
-  const Problem problem = read_problem_size(section, options, kernel);
-  read_t1_launch(section, kernel, kernel.launches.front());
   kernel.operation.name = kernel.name;
   kernel.operation.flops = kernel.operation.bytes = kernel.operation.accumulation = {"0", root.where};
   if (const auto list = find_member(section, "Arguments")) read_t1_arguments(*list, kernel);
+  const Problem problem = read_problem_size(section, options, kernel);
+  const bool has_sizes = find_member(section, "ProblemSize") || !options.problems.empty();
+  read_t1_launch(section, has_sizes ? problem.dimensions.size() : 0, kernel);
   TuneSpec spec;
   const auto general = find_member(root, "General");
   const std::string stem = file.stem().string();
@@ -351,6 +411,7 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   spec.problems = {problem};
   if (!options.problems.empty())
     spec.problems = parse_problems(options.problems, kernel, Where{"--problem", ""});
+  check_conditions(kernel, spec.problems.front());
   read_t1_budget(root, spec.budget);
   spec.templates.push_back(std::move(kernel));
   return spec;

@@ -114,6 +114,12 @@ std::vector<JsonNode> read_list(const JsonNode& node, const std::string& element
 std::vector<std::pair<std::string, JsonNode>> read_members(const JsonNode& node, const std::string& expected);
 /// At most kMostParts.
 std::vector<std::string> read_strings(const JsonNode& node, const std::string& elements);
+
+/// Makes nvcc's options NVRTC's. Options about the host compiler, the linker, the architecture or nvcc
+/// itself, and those that NVRTC does not need, become empty. A value in the next element joins its option,
+/// and that element becomes empty. C++11 and earlier become C++14. Others stay, unchecked. Returns what is
+/// left out.
+std::vector<std::string> take_nvcc_options(std::vector<std::string>& options);
 /// One to three expressions; missing ones are "1".
 std::array<ExprText, 3> read_extent(const JsonNode& node);
 

@@ -126,6 +126,7 @@ void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNa
       spec.include_folders.push_back(resolve_folder(node, spec.folder, allow_outside_paths));
   read_macros(reader, spec);
   reader.read(keys::kCompilation, spec, scope);
+  spec.nvcc_options = take_nvcc_options(spec.compile_options);
 }
 
 /// Leaves each parameter the value that `values` names, or else its first.

@@ -170,9 +170,10 @@ struct Operation {
   /// Its definition as JSON, without types, options and scalars, which rows record. Two operations with the
   /// same name must have the same definition.
   std::string definition;
-  std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
-  std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
-  std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
+  std::vector<std::string> dimensions;                  ///< of the problem: "M", "N", "K"
+  std::vector<LeadingDimension> leading_dimensions;     ///< of the buffers that are matrices with a pitch
+  std::vector<std::pair<std::string, double>> scalars;  ///< alpha, beta; with the config's values
+  Choices stated;  ///< "n", "4096": what a T1 problem states beside its sizes; rows have it with the scalars
   std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
   Choices options;                                         ///< of this variant: "layout", "nt"
   Choices own_options;                   ///< options in rows: all but the operation's unstated defaults
@@ -245,7 +246,8 @@ struct TemplateSpec {
   std::vector<std::filesystem::path> include_folders;
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
   std::vector<std::string> compile_options;  ///< NVRTC options, e.g. "--use_fast_math"; "{NAME}" stands for
-                                             ///< the value of a parameter
+                                             ///< the value of a parameter; empty ones are left out
+  std::vector<std::string> nvcc_options;     ///< that were among them, and are left out
   ExprText min_compute_capability;           ///< the lowest that supports a configuration: "7.0"; empty: any
   ExprText max_compute_capability;           ///< the highest that supports it
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types

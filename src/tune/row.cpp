@@ -101,7 +101,7 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
   for (const auto& [leading, elements] : task.problem.leading) dimensions[leading] = elements;
   trial.dimensions = dimensions.dump();
   trial.problem = task.problem.label();
-  trial.scalars = pairs_text(operation.scalars);
+  trial.scalars = pairs_text(operation.scalars) + pairs_text(operation.stated);  // either has none
   trial.element_types = types_text(operation);
   trial.source = target.source;
   trial.gpu = target.name;

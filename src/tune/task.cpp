@@ -231,6 +231,7 @@ using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 void check_options(const TuneSpec& spec, const TemplateSpec& kernel, const Stop& stop) {
   try {
     for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
+      if (kernel.compile_options[i].empty()) continue;
       for (const std::string& text : possible_texts(kernel, i, stop)) {
         if (stop()) throw Stopped();
         const Where where = kernel.where.at("compile_options").at(i);

@@ -467,6 +467,24 @@ TEST_F(Check, T1ProblemsThatCannotBeMeasuredAreErrors) {
   EXPECT_TRUE(has_line(finished.out, {"error", "t1.json", "T1", "size", "access"})) << finished.out;
 }
 
+TEST_F(Check, T1ProblemsHaveTheMacrosAndOptionsOfKernelTuner) {
+  sandbox_.write(
+      "k.cu",
+      "#ifndef kernel_tuner\n#define bx 8\n#endif\n"
+      "__global__ void __launch_bounds__(bx * block_size_y * block_size_z) k(float* out) {\n"
+      "  static_assert(block_size_x == bx && grid_size_x == 64 / bx);\n  out[threadIdx.x] = 1;\n}\n");
+  const std::string file = sandbox_.write("t1.json", R"({"ConfigurationSpace": {"TuningParameters":
+      [{"Name": "bx", "Values": "[16, 32]"}]}, "KernelSpecification": {"Language": "CUDA", "KernelName": "k",
+      "KernelFile": "k.cu", "ProblemSize": [64], "LocalSize": {"X": "bx"}, "GridDivX": ["bx"],
+      "CompilerOptions": ["-O3", "-Xcompiler", "-Wall", "-use_fast_math"],
+      "Arguments": [{"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+                     "FillType": "Constant", "Size": 64}]}})");
+  const Finished finished = check(file);
+  EXPECT_EQ(finished.code, 0) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"note", "-O3, -Xcompiler=-Wall"})) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"0 errors", "1 note"})) << finished.out;
+}
+
 /// What concerns every configuration is found before the first is compiled.
 TEST_F(Check, ASweepBeginsWithIt) {
   const auto sweep = [&](const std::string& file) {

@@ -279,6 +279,38 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   expect_error(sandbox.run(sweep_with("t1.json", "none")), kUserError, {"t1.json:", "size", "--gpu NAME"});
 }
 
+TEST(T1Problem, OfAnotherSizeIsAnotherProblem) {
+  const Sandbox sandbox;
+  sandbox.write(
+      "k.cu",
+      "extern \"C\" __global__ void k(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] = bx; }\n");
+  const auto sweep = [&](int elements, int n) {
+    auto json = nlohmann::json::parse(
+        R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "bx", "Values": "[64]"}]},
+      "KernelSpecification": {"Language": "CUDA", "KernelName": "k", "KernelFile": "k.cu", "LocalSize": {"X": "bx"},
+      "Arguments": [{"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+                     "FillType": "Constant"}, {"Name": "n", "Type": "int32", "MemoryType": "Scalar"}]}})");
+    auto& arguments = json["KernelSpecification"]["Arguments"];
+    arguments[0]["Size"] = elements;
+    arguments[1]["FillValue"] = n;
+    sandbox.write("t1.json", json.dump());
+    const Finished swept = sandbox.run({"sweep", "t1.json", "--gpu", "A100 40GB", "--db", "r.db", "--quiet"});
+    EXPECT_EQ(swept.code, 0) << swept.err;
+  };
+  sweep(4096, 4096);
+  sweep(1048576, 4096);
+  sweep(4096, 64);
+  const Finished ranked = sandbox.run({"rank", "--db", "r.db", "--format", "json"});
+  std::vector<std::string> groups;
+  for (const auto& group : nlohmann::json::parse(ranked.out).at("groups"))
+    groups.push_back(group.at("problem").get<std::string>() + ": " +
+                     group.at("conditions").get<std::string>());
+  std::ranges::sort(groups);
+  EXPECT_EQ(groups, (std::vector<std::string>{"1048576: k, f32, n=4096", "4096: k, f32, n=4096",
+                                              "4096: k, f32, n=64"}))
+      << ranked.out;
+}
+
 TEST(T1Problem, OfOpenClIsCountedAndReplayedButNotCompiled) {
   const Sandbox sandbox;
   const std::string problem = R"json({

@@ -126,7 +126,7 @@ TEST_F(T1, StandsForAConfigOfItsKernel) {
   EXPECT_EQ(kernel.launches[0].grid[1].text, "ceil_div(ProblemSize1 // tile, 1)");
   EXPECT_EQ(kernel.launches[0].dynamic_shared_bytes.text, "64");
   EXPECT_EQ(kernel.macros.at(0).first, "bx");
-  EXPECT_EQ(kernel.compile_options, std::vector<std::string>{"-DA=1"});
+  EXPECT_EQ(kernel.compile_options, (std::vector<std::string>{"-DA=1", "--std=c++14"}));
   ASSERT_EQ(kernel.launches[0].arguments.size(), 2U);
   EXPECT_EQ(kernel.launches[0].arguments[1].name, "count");
   EXPECT_EQ(kernel.launches[0].arguments[1].value.text, "7");
@@ -170,6 +170,75 @@ TEST_F(T1, ConstantMemoryIsAnArgumentWhereTheKernelTakesIt) {
   const TuneSpec spec = load(kWholeArrays);
   EXPECT_EQ(spec.templates.front().launches[0].arguments.size(), 3U);
   EXPECT_EQ(spec.templates.front().constants.size(), 1U);
+}
+
+/// name=value, as rows have it.
+std::string stated(const TuneSpec& spec) {
+  std::string text;
+  for (const auto& [name, value] : spec.templates.front().operation.stated)
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  return text;
+}
+
+TEST_F(T1, WithoutSizesAProblemHasThoseOfItsArrays) {
+  const auto sized = [&](const char* out, const char* in) {
+    Json patch = Json::parse(R"({"KernelSpecification": {"ProblemSize": null, "GridDivX": null,
+                                 "GridDivY": ["bx"], "GlobalSize": {"X": "ProblemSize[0] // 2 ** 3", "Y": "5000"}}})");
+    patch["KernelSpecification"]["Arguments"] =
+        Json::parse(kWholeArrays).at("KernelSpecification").at("Arguments");
+    patch["KernelSpecification"]["Arguments"][0]["Size"] = out;
+    patch["KernelSpecification"]["Arguments"][1]["Size"] = in;
+    return load(patch.dump().c_str());
+  };
+  EXPECT_EQ(sized("100 * max(tile)", "7").problems.at(0).label(), "200x7x15");
+  EXPECT_EQ(sized("15", "15").problems.at(0).label(), "15");
+  EXPECT_EQ(stated(sized("15", "15")),
+            "GlobalSizeX=ceil_div(ProblemSize0//2**3,bx) GlobalSizeY=ceil_div(5000,1)");
+  options_.problems = {"8"};
+  const TuneSpec named = sized("100", "7");
+  EXPECT_EQ(named.problems.at(0).label(), "8");
+  EXPECT_TRUE(carries(stated(named), {"out=100 in=7 filter=15"})) << stated(named);
+}
+
+TEST_F(T1, ProblemsOfEqualSizesDifferInWhatElseTheyState) {
+  const std::string grid = " GlobalSizeY=ceil_div(ProblemSize1//tile,1)";
+  EXPECT_EQ(stated(load()), "count=7" + grid);
+  EXPECT_EQ(stated(load(kWholeArrays)), "out=ProblemSize0*2 in=ProblemSize0+16 filter=15" + grid);
+  EXPECT_EQ(stated(load(R"({"KernelSpecification": {"Arguments": null, "GridDivY": null,
+                            "GlobalSize": {"Y": "ProblemSize[1] // 2"}}})")),
+            "GlobalSizeY=ceil_div(ProblemSize1//2,1)");
+}
+
+TEST_F(T1, HasTheMacrosThatKernelTunerDefines) {
+  const auto macros = [&](const char* patch) {
+    std::map<std::string, std::string> texts;
+    const TuneSpec spec = load(patch);
+    for (const auto& [name, value] : spec.templates.front().macros) texts[name] = value.text;
+    return texts;
+  };
+  write("configs/k.cu", "__global__ void k() { int blocks = grid_size_y; }");
+  EXPECT_EQ(macros("{}"),
+            (std::map<std::string, std::string>{{"bx", "bx"},
+                                                {"tile", "tile"},
+                                                {"kernel_tuner", "int(1)"},
+                                                {"block_size_x", "int(bx)"},
+                                                {"block_size_y", "int(1)"},
+                                                {"block_size_z", "int(1)"},
+                                                {"grid_size_y", "int(ceil_div(ProblemSize1 // tile, 1))"}}));
+  const auto own =
+      macros(R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "block_size_y", "Values": "[1]"},
+      {"Name": "bx", "Values": "[1]"}, {"Name": "tile", "Values": "[1]"}]}})");
+  EXPECT_EQ(own.at("block_size_y"), "block_size_y");
+}
+
+TEST_F(T1, ConditionsThatOnlyPythonCanEvaluateNameWhoDoes) {
+  for (const char* condition :
+       {"len(str(bx)) > 1", "'f' in 'float'", "(bx, tile) != (16, 1)", "'a' + 'b' == 'ab'", "bx < 'a'"}) {
+    const Json patch{{"ConfigurationSpace", {{"Conditions", {{{"Expression", condition}}}}}}};
+    expect_fault(user_error_of([&] { load(patch.dump().c_str()); }),
+                 {condition, "/ConfigurationSpace/Conditions/0/Expression", {condition, "tune_kernel()"}},
+                 (root_ / "configs/t1.json").string());
+  }
 }
 
 TEST_F(T1, ArraysThatAreNotWholeAreNotVerified) {

@@ -169,6 +169,9 @@ class Manifests(fixture.SandboxTest):
         self.assertEqual([c["require"] for c in manifest["constraints"]],
                          ["block_size_x % 32 == 0", "tile < 2", "block_size_x <= 1024"])
         self.assertIsNone(rows)
+        for restriction in ("str(tile) in '2 4'", "(tile, block_size_x) >= (2, 0)"):
+            rows = self.write(tune_params=two, restrictions=["tile > 1 or True", restriction])[3]
+            self.assertEqual(rows, [{"block_size_x": "32", "tile": "2"}])
         for restriction in (lambda p: p["tile"] == 2, [lambda p: p["tile"] == 2], [lambda tile, block_size_x: tile == 2],
                             [(lambda tile: tile == 2, ["tile"])], "str(tile) == '2'"):
             rows = self.write(tune_params=two, restrictions=restriction)[3]
@@ -193,10 +196,17 @@ class Manifests(fixture.SandboxTest):
         self.assertEqual(config["problems"][0]["elements_of_constant_weights"], 4)
         self.assertEqual(numpy.load(home / "constant_weights.npy").tolist(), [0, 1, 2, 3])
 
+    def test_names_that_are_paths_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "cmem_args: '/../../w'"):
+            self.write(cmem_args={"/../../w": numpy.zeros(4, numpy.float32)})
+        for name in ("../scale", "/tmp/scale", "a/b<1>"):
+            with self.assertRaisesRegex(ValueError, "kernel_name"):
+                self.write(name)
+
     def test_compiler_options(self):
         options = ["-O3", "-arch=sm_80", "-std=c++11", "-use_fast_math", "-I/usr/include", "-lineinfo"]
         self.assertEqual(self.write(compiler_options=options)[0]["compile_options"],
-                         ["--std=c++14", "-use_fast_math", "-lineinfo"])
+                         ["-O3", "-arch=sm_80", "-std=c++11", "-use_fast_math", "-lineinfo"], "tiletune knows nvcc's options")
 
     def test_values_of_parameters(self):
         values = {"block_size_x": numpy.array([32, 64]), "f": [0.5, 1.0], "s": ["a", "b"], "b": [True], "twice": [1, 1, 2]}

@@ -1,8 +1,11 @@
 import contextlib
+import io
 import json
+import os
 import pathlib
 import sqlite3
 import subprocess
+import sys
 import warnings
 
 import fixture
@@ -24,11 +27,11 @@ __global__ void scale(float *y, const float *x, float f, int n) {
 
 
 class Sweeps(fixture.SandboxTest):
-    def tune(self, source=SOURCE, tune_params=None, **options):
+    def tune(self, source=SOURCE, tune_params=None, problem_size=100, quiet=True, **options):
         n = 100
         arguments = [numpy.zeros(n, numpy.float32), numpy.ones(n, numpy.float32), numpy.float32(2), numpy.int32(n)]
-        return kernel_tuner.tune_kernel("scale", source, n, arguments, tune_params or {"block_size_x": [32, 64, 128]},
-                                        quiet=True, **options)
+        return kernel_tuner.tune_kernel("scale", source, problem_size, arguments,
+                                        tune_params or {"block_size_x": [32, 64, 128]}, quiet=quiet, **options)
 
     def test_results_have_the_originals_form(self):
         results, env = self.tune(metrics={"double": "2 * time", "four": lambda p: 2 * p["double"]}, restrictions=["block_size_x > 32"])
@@ -130,6 +133,52 @@ class Sweeps(fixture.SandboxTest):
             self.tune(cache="absent", simulation_mode=True)
         with self.assertRaisesRegex(ValueError, "tune_params_keys"):
             self.tune(cache="kept", tune_params={"block_size_x": [32], "more": [1]})
+
+    def test_a_cache_of_another_problem_is_refused_before_anything_runs(self):
+        self.tune(cache="kept", strategy_options={"max_fevals": 1})
+        before = pathlib.Path("kept.json").read_bytes(), pathlib.Path("kept.db").stat().st_mtime_ns
+        for size in (101, (100, 2), "100"):
+            for mode in (False, True):
+                with self.assertRaisesRegex(ValueError, "kept.json has problem_size 100"):
+                    self.tune(cache="kept", problem_size=size, simulation_mode=mode)
+        self.assertEqual(before, (pathlib.Path("kept.json").read_bytes(), pathlib.Path("kept.db").stat().st_mtime_ns))
+        for size in ([numpy.int64(100)], lambda p: 100):
+            self.tune(cache="kept", problem_size=size, strategy_options={"max_fevals": 1})
+
+    def test_files_are_written_through_no_link(self):
+        victim = pathlib.Path("victim.txt")
+        victim.write_text("precious")
+        for name in ("kept.json", "t4.json", "machine.json"):
+            pathlib.Path(name).symlink_to(victim)
+        results, _ = self.tune()
+        kernel_tuner.results.write_cache("cache.json", {"device_name": "A", "kernel_name": "k", "tune_params_keys": ["a"]},
+                                         [{"a": 1, "time": 2.0}])
+        store_output_file("t4", results, {"block_size_x": [32]})
+        store_metadata_file("machine")
+        self.assertEqual(victim.read_text(), "precious")
+        self.assertIn("results", json.loads(pathlib.Path("t4.json").read_text()))
+        self.assertEqual(json.loads(pathlib.Path("cache.json").read_text())["cache"], {"1": {"a": 1, "time": 2.0}})
+        self.assertEqual([p.name for p in self.folder.glob("cache.json*")], ["cache.json"], "nothing is left over")
+
+    def test_logs_stay_in_the_folder(self):
+        home = self.folder / "home"
+        home.mkdir()
+        script = ("import logging, kernel_tuner.interface as i; i._log_to_file('../../k<float>', logging.INFO); "
+                  "logging.info('text')")
+        subprocess.run([sys.executable, "-c", script], cwd=home, check=True,
+                       env={**os.environ, "PYTHONPATH": str(fixture.ROOT / "python")})
+        log, = home.iterdir()
+        self.assertTrue(log.name.startswith("_k_float_"), log.name)
+
+    def test_restrictions_that_python_evaluates_are_said_once(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            results, _ = self.tune(restrictions=["str(block_size_x) in '32 64'", "block_size_x > 32"], quiet=False)
+        self.assertEqual([r["block_size_x"] for r in results], [64])
+        self.assertEqual(shown.getvalue().count("restrictions that Python evaluates: str(block_size_x) in '32 64'\n"), 1)
+
+    def test_options_of_nvcc(self):
+        self.assertEqual(len(self.tune(compiler_options=["-O3", "-arch=sm_80", "-Xcompiler", "-Wall", "-std=c++11"])[0]), 3)
 
     def test_a_cache_of_an_interrupted_run_is_read(self):
         pathlib.Path("cut.json").write_text('{"device_name": "A", "kernel_name": "scale", "problem_size": 100,\n'

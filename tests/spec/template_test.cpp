@@ -537,6 +537,32 @@ TEST_F(TemplateTest, CompiledKernelsAreNamedByAPathThatFollowsParameters) {
   }
 }
 
+TEST_F(TemplateTest, OptionsThatOnlyNvccHasAreLeftOut) {
+  const auto with = [&](const std::vector<std::string>& options) {
+    return load_patched(tile(), Json{{"compile_options", options}}.dump());
+  };
+  for (const std::string option :
+       {"-O3", "--optimize=2", "-arch=sm_80", "--gpu-architecture=sm_80",
+        "-gencode=arch=compute_80,code=sm_80", "-arch sm_80", "-m64", "--machine=64", "-Xcompiler=-Wall",
+        "--compiler-options=-fPIC", "-lcublas", "-g", "--expt-relaxed-constexpr", "--extended-lambda",
+        "-rdc=false", "-ccbin=g++"}) {
+    const TemplateSpec spec = with({option, "-lineinfo"});
+    EXPECT_EQ(spec.nvcc_options, std::vector<std::string>{option});
+    EXPECT_EQ(spec.compile_options, (std::vector<std::string>{"", "-lineinfo"})) << "each keeps its place";
+  }
+  const TemplateSpec apart = with(
+      {"-Xcompiler", "-O3", "--maxrregcount", "64", "-D", "A=1", "-gencode", "arch=a,code=b", "-m", "64"});
+  EXPECT_EQ(apart.compile_options,
+            (std::vector<std::string>{"", "", "--maxrregcount=64", "", "-DA=1", "", "", "", "", ""}));
+  EXPECT_EQ(apart.nvcc_options,
+            (std::vector<std::string>{"-Xcompiler=-O3", "-gencode=arch=a,code=b", "-m=64"}));
+  EXPECT_EQ(with({"-std=c++11", "--std=c++17", "-std", "c++0x"}).compile_options,
+            (std::vector<std::string>{"--std=c++14", "--std=c++17", "--std=c++14", ""}));
+  const std::vector<std::string> others{
+      "-lineinfo", "-m32", "-rdc=true", "--Ofast-compile=mid", "-dc", "--unknown=1", "-I.", "-DO3", "-O"};
+  EXPECT_EQ(with(others).compile_options, others) << "the compiler's checks are for them";
+}
+
 TEST_F(TemplateTest, IncludeFoldersStayInTheFolder) {
   write("kernel_templates/tile/include/a.hpp", "");
   write("library/a.hpp", "");
