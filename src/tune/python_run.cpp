@@ -131,8 +131,7 @@ void check_confinement(const PythonReference& reference) {
                   "\"reference\": {\"npy\": {\"OUTPUT\": \"FILE.npy\"}}.");
 }
 
-/// A thread takes memory of the kernel and a number of the system, which no limit of the process bounds for
-/// root.
+/// Each takes memory of the kernel and a number of the system, which no limit of the process bounds for root.
 constexpr std::uint64_t kMostThreads = 4096;
 
 bool has_too_many_threads(pid_t process) {

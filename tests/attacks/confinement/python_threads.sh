@@ -6,8 +6,13 @@ import threading
 def copy(inputs, problem):
     threading.stack_size(32768)
     wait = threading.Event()
-    while True:
-        threading.Thread(target=wait.wait, daemon=True).start()
+    try:
+        while True:
+            threading.Thread(target=wait.wait, daemon=True).start()
+    except RuntimeError:
+        few = threading.active_count() < 4096
+        raise ValueError("the system allows few" if few else f"{threading.active_count()} threads")
 END
 attempt "$TILETUNE" check config.json --gpu H100
-[[ $output == *"more than 4096 threads"* || $output == *"can't start new thread"* ]] || broken "check says: $output"
+[[ $output != *"the system allows few"* ]] || not_here "this system allows fewer threads"
+[[ $output == *"more than 4096 threads"* ]] || broken "check says: $output"
