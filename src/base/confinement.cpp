@@ -96,7 +96,7 @@ void restrict_files(const Confinement& reach) {
   if (!ruleset.is_open()) fail("landlock_create_ruleset");
   constexpr std::uint64_t kRead = kReadFile | kReadFolder;
   constexpr std::uint64_t kWrite = kRead | kWriteFile | kTruncate | kDeviceControl;
-  const std::uint64_t read = reach.becomes_a_program ? kRead | kExecute : kRead;
+  const std::uint64_t read = reach.start_key ? kRead | kExecute : kRead;
   for (const int descriptor : reach.readable) allow(ruleset, descriptor, read & handled.files);
   for (const int descriptor : reach.writable) allow(ruleset, descriptor, kWrite & handled.files);
   if (::syscall(SYS_landlock_restrict_self, ruleset.number(), 0) != 0) fail("landlock_restrict_self");
@@ -119,14 +119,13 @@ std::string injected_profiler() {
 }
 
 // Newer than the headers of some systems.
-constexpr long kMemfdSecret = 447;
 constexpr long kFchmodat2 = 452;
 constexpr long kSetxattrat = 463;
 constexpr long kRemovexattrat = 466;
 constexpr long kFileSetattr = 469;
 
-/// System calls that start, trace, signal or slow processes, reach other machines, change the system, or
-/// change files in ways that Landlock does not control.
+/// For libraries whose needs are not known: calls that start, trace, signal or slow processes, reach other
+/// machines, change the system, or change files in ways that Landlock does not control.
 constexpr auto kForbidden = std::to_array<long>({
 #ifdef SYS_iopl
     SYS_iopl, SYS_ioperm,
@@ -154,6 +153,32 @@ constexpr auto kForbidden = std::to_array<long>({
     SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, kSetxattrat,
     kRemovexattrat, kFileSetattr});
 
+/// What Python, NumPy and SciPy need with glibc or musl. None of it reaches another process, makes a file, or
+/// takes what RLIMIT_AS and RLIMIT_FSIZE do not bound. Its arguments are bounded in system_call_filter().
+constexpr auto kOfAProgram = std::to_array<long>({
+#ifdef SYS_open
+    SYS_arch_prctl, SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_dup2, SYS_poll,
+    SYS_select, SYS_getpgrp, SYS_time,
+#endif
+    // start and end, threads
+    SYS_execve, SYS_exit, SYS_exit_group, SYS_clone, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq,
+    SYS_futex, SYS_membarrier, SYS_sched_yield, SYS_sched_getaffinity, SYS_getcpu, SYS_prctl,
+    // memory
+    SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_msync, SYS_mincore, SYS_mbind,
+    SYS_get_mempolicy,
+    // files; Landlock says which
+    SYS_openat, SYS_close, SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_write, SYS_writev, SYS_pwrite64,
+    SYS_pwritev, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat,
+    SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_dup, SYS_dup3, SYS_fcntl, SYS_ioctl, SYS_pselect6, SYS_ppoll,
+    SYS_sendto,  // its last message before it becomes the program
+    // signals of its own
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill, SYS_restart_syscall,
+    // what is asked
+    SYS_getrandom, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+    SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_prlimit64, SYS_getrlimit, SYS_getpid, SYS_getppid,
+    SYS_gettid, SYS_getpgid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid,
+    SYS_getgroups});
+
 // Linux has these; the C library hides some of them.
 constexpr std::uint32_t kSetOwnerByKind = 15;  ///< F_SETOWN_EX
 constexpr std::uint32_t kSetSignal = 10;       ///< F_SETSIG
@@ -176,7 +201,7 @@ constexpr std::uint32_t refusal(int error) {
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
 }
 
-/// Which system calls are refused. The rules of a call stand together; what none of them refuses is allowed.
+/// Which system calls are refused. The first rule that answers a call holds.
 class SystemCallFilter {
  public:
   SystemCallFilter() {
@@ -191,11 +216,6 @@ class SystemCallFilter {
 
   void refuse(long call, int error) { add({is_call(call, 1), answer(refusal(error))}); }
 
-  void refuse_without_bit(long call, int argument, std::uint32_t bit) {
-    add({is_call(call, 4), load(low_half(argument)), jump(BPF_JSET, bit, 1, 0), answer(refusal(EPERM)),
-         load_call()});
-  }
-
   /// Where the argument has one of the values.
   void refuse_where(long call, int argument, std::initializer_list<std::uint32_t> values) {
     look_up(call, argument, values, {BPF_STMT(BPF_JMP | BPF_JA, 1), answer(refusal(EPERM)), load_call()});
@@ -206,8 +226,11 @@ class SystemCallFilter {
     look_up(call, argument, values, {answer(refusal(EPERM)), load_call()});
   }
 
-  std::vector<sock_filter> allowing_the_rest() && {
-    filter_.push_back(answer(SECCOMP_RET_ALLOW));
+  void allow(long call) { add({is_call(call, 1), answer(SECCOMP_RET_ALLOW)}); }
+
+  /// What becomes of calls that no rule has answered.
+  std::vector<sock_filter> followed_by(std::initializer_list<sock_filter> rest) && {
+    add(rest);
     return std::move(filter_);
   }
 
@@ -232,36 +255,42 @@ class SystemCallFilter {
 
 std::vector<sock_filter> system_call_filter(const Confinement& reach) {
   SystemCallFilter filter;
-  for (const long call : kForbidden)
-    if (call != SYS_execve || !reach.becomes_a_program) filter.refuse(call, EPERM);
   // Its flags lie in memory, where no filter can look; the C library then uses clone.
   filter.refuse(SYS_clone3, ENOSYS);
-  filter.refuse_without_bit(SYS_clone, 0, CLONE_THREAD);
-  // Its own limits alone: that of another's time would end it.
+  // As glibc and musl start threads.
+  constexpr std::uint32_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                                    CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  filter.refuse_unless(SYS_clone, 0, {kThread, kThread | CLONE_DETACHED});
+  // Its own alone: the limit of another's time would end it.
   const auto own_process = static_cast<std::uint32_t>(::getpid());
-  filter.refuse_unless(SYS_prlimit64, 0, {0, own_process});
-  if (!reach.sets_priorities) {
-    filter.refuse(SYS_setpriority, EPERM);
-    for (const long call : {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
-      filter.refuse_unless(call, 0, {0, own_process});
-  }
-  if (reach.becomes_a_program) {
-    // Files in memory are bounded by no limit of the process.
-    filter.refuse(SYS_memfd_create, EPERM);
-    filter.refuse(kMemfdSecret, EPERM);
-    filter.refuse_where(SYS_prctl, 0, {PR_SET_PDEATHSIG});
-    // RLIMIT_FSIZE does not bound what is allocated beyond a file's end, which file systems also do by ioctl.
-    filter.refuse(SYS_fallocate, EOPNOTSUPP);
-    filter.refuse_unless(SYS_ioctl, 1, {TCGETS, FIOCLEX, FIONCLEX, FIONBIO, FIONREAD});
-  }
+  for (const long call : {SYS_prlimit64, SYS_migrate_pages, SYS_move_pages})
+    filter.refuse_unless(call, 0, {0, own_process});
   // abort() signals its own process.
   filter.refuse_unless(SYS_tgkill, 0, {own_process});
+  if (reach.start_key) {
+    filter.refuse_unless(SYS_execve, 3, {reach.start_key->front()});
+    filter.refuse_unless(SYS_execve, 4, {reach.start_key->back()});
+    filter.refuse_unless(SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME});
+    filter.refuse_unless(SYS_ioctl, 1, {TCGETS, FIOCLEX, FIONCLEX, FIONBIO, FIONREAD});
+    filter.refuse_unless(SYS_fcntl, 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
+    for (const long call : kOfAProgram) filter.allow(call);
+    // Later calls as in an older kernel: the C library knows a way without them.
+    return std::move(filter).followed_by(
+        {jump(BPF_JGE, SYS_clone3, 0, 1), answer(refusal(ENOSYS)), answer(refusal(EPERM))});
+  }
+  for (const long call : kForbidden) filter.refuse(call, EPERM);
+  if (!reach.sets_priorities) {
+    filter.refuse(SYS_setpriority, EPERM);
+    for (const long call :
+         {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr, SYS_sched_setaffinity})
+      filter.refuse_unless(call, 0, {0, own_process});
+  }
   // The owner of a descriptor is sent a signal, of a kind that can be chosen, by whoever writes to its other
   // end. Landlock controls that since Linux 6.12.
   filter.refuse_where(SYS_fcntl, 1, {F_SETOWN, kSetOwnerByKind, kSetSignal});
   filter.refuse_where(
       SYS_ioctl, 1, {FIOSETOWN, SIOCSPGRP, std::uint32_t{FS_IOC_SETFLAGS}, std::uint32_t{FS_IOC_FSSETXATTR}});
-  return std::move(filter).allowing_the_rest();
+  return std::move(filter).followed_by({answer(SECCOMP_RET_ALLOW)});
 }
 
 void restrict_system_calls(const Confinement& reach) {
@@ -283,8 +312,7 @@ void drop_capabilities(const Confinement& reach) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};
   if (::syscall(SYS_capget, &header, held.data()) != 0) fail("capget");
-  const std::uint32_t kept =
-      reach.becomes_a_program ? 0 : held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+  const std::uint32_t kept = reach.start_key ? 0 : held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
   const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> left{{{kept, kept, 0}, {0, 0, 0}}};
   if (::syscall(SYS_capset, &header, left.data()) != 0) fail("capset");
 }

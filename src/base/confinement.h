@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +18,11 @@ struct Confinement {
   /// Priorities and scheduling may be set by number: a GPU's driver may do so with its threads, which no
   /// filter can tell from other processes.
   bool sets_priorities = false;
-  /// It may become another program that lies in a readable folder; that is confined as it is, makes no files
-  /// in memory, and ends with its parent. Root keeps no capability at all.
-  bool becomes_a_program = false;
+  /// Two numbers that nobody can guess: it may become another program that lies in a readable folder, once,
+  /// by an execve() whose fourth and fifth arguments, which Linux ignores, are these. That program has the
+  /// system calls that Python and NumPy need, makes no files in memory, and ends with its parent. Root keeps
+  /// no capability at all.
+  std::optional<std::array<std::uint32_t, 2>> start_key = std::nullopt;
 };
 
 /// Files and folders that are held open so that a Confinement can name them.

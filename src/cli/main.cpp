@@ -120,6 +120,11 @@ int main(int argc, char** argv) {
   int descriptor = STDIN_FILENO;
   while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
   if (descriptor > STDERR_FILENO) ::close(descriptor);
+  // What the shell has open is not for programs that this one starts.
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none))
+    if (const int number = std::stoi(entry.path().filename()); number > STDERR_FILENO)
+      ::fcntl(number, F_SETFD, FD_CLOEXEC);
   // A sweep of many templates holds their folders open. Programs that select() need the low limit; these do
   // not.
   if (rlimit limit{}; ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {

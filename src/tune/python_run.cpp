@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
 
 #include "base/confinement.h"
@@ -129,6 +131,15 @@ void check_confinement(const PythonReference& reference) {
                   "\"reference\": {\"npy\": {\"OUTPUT\": \"FILE.npy\"}}.");
 }
 
+/// Each takes memory of the kernel and a number of the system, which no limit of the process bounds for root.
+constexpr std::uint64_t kMostThreads = 4096;
+
+bool has_too_many_threads(pid_t process) {
+  struct stat tasks {};  // A folder has two links more than folders in it.
+  return ::stat(fmt::format("/proc/{}/task", process).c_str(), &tasks) == 0 &&
+         tasks.st_nlink > kMostThreads + 2;
+}
+
 /// All that is in its memory holds so many bytes at most.
 std::uint64_t memory_of(const Workload& workload) {
   constexpr std::uint64_t kMemory = std::uint64_t{8} << 30;
@@ -221,6 +232,8 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed)
 std::optional<PythonAnswer> PythonRun::poll() {
   std::optional<PythonAnswer> answer = take_messages();
   if (!answer && process_->gone()) answer = end();
+  if (!answer && has_too_many_threads(process_->pid()))
+    answer = PythonAnswer{fmt::format("it started more than {} threads", kMostThreads)};
   if (!answer && Clock::now() >= deadline_) {
     answer = is_running_
                  ? PythonAnswer{fmt::format("it did not end within {}", human_seconds(reference_.timeout_s)),
@@ -315,10 +328,11 @@ constexpr std::array kSystemPlaces{"/usr",
                                    "/etc/localtime",
                                    "/sys/devices/system/cpu"};
 
-/// What of the environment Python and the libraries of NumPy look at: the rest may hold secrets.
+/// What of the environment Python and the libraries of NumPy look at: the rest may hold secrets. With those
+/// of OpenMP that bind threads to processors none could start.
 constexpr std::array<std::string_view, 6> kPassedVariables{
     "PATH=", "HOME=", "LANG=", "TMPDIR=", "TZ=", "LD_LIBRARY_PATH="};
-constexpr std::array<std::string_view, 5> kPassedPrefixes{"LC_", "PYTHON", "OMP_", "OPENBLAS_", "MKL_"};
+constexpr std::array<std::string_view, 5> kPassedPrefixes{"LC_", "PYTHON", "OMP_NUM_", "OPENBLAS_", "MKL_"};
 
 std::vector<char*> passed_environment() {
   std::vector<char*> passed;
@@ -334,7 +348,9 @@ std::vector<char*> passed_environment() {
   return passed;
 }
 
-void confine_python(const PythonWork& work) {
+using StartKey = std::array<std::uint32_t, 2>;
+
+void confine_python(const PythonWork& work, const StartKey& key) {
   Places read;
   for (const char* place : kSystemPlaces) read.add(place);
   for (const std::string& place : work.readable) read.add(place);
@@ -350,7 +366,7 @@ void confine_python(const PythonWork& work) {
   Places written;
   written.add("/dev/null");
   for (const PythonWork::Output& output : work.outputs) written.add(output.path);
-  confine({read.numbers(), written.numbers(), false, true});
+  confine({read.numbers(), written.numbers(), false, key});
 }
 
 void set_limit(__rlimit_resource resource, std::uint64_t most) {
@@ -392,11 +408,11 @@ void make_zeros(const std::filesystem::path& path, std::uint64_t bytes) {
       "Make space there, or set TMPDIR to another folder.");
 }
 
-PythonStarts prepare(const PythonWork& work) {
+PythonStarts prepare(const PythonWork& work, const StartKey& key) {
   try {
     for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
     for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
-    confine_python(work);
+    confine_python(work, key);
     return {};
   } catch (const UserError& error) {
     return {error.message(), error.remedy()};
@@ -418,7 +434,9 @@ int run_python_worker() {
   const auto message = channel.receive();
   if (!message) return 1;
   auto work = from_json<PythonWork>(*message);
-  const PythonStarts starts = prepare(work);
+  std::random_device random;
+  const StartKey key{random(), random()};
+  const PythonStarts starts = prepare(work, key);
   channel.send(to_json(starts));
   if (!starts.failure.empty()) return 1;
   // Its end of the channel tells the parent when Python is gone.
@@ -434,7 +452,7 @@ int run_python_worker() {
   set_limit(RLIMIT_FSIZE, largest);
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_AS, work.memory_bytes);
-  ::execve(words.front(), words.data(), environment.data());
+  ::syscall(SYS_execve, words.front(), words.data(), environment.data(), key[0], key[1]);
   throw std::runtime_error(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -93,7 +94,10 @@ class PythonRun {
   /// Until poll() may have more to say, or a moment has passed.
   void wait() const;
   int fd() const { return process_->fd(); }
-  Clock::time_point deadline() const { return deadline_; }
+  /// When poll() is to be called at the latest: it also counts the threads.
+  Clock::time_point deadline() const {
+    return std::min(deadline_, Clock::now() + std::chrono::milliseconds(50));
+  }
 
  private:
   std::optional<PythonAnswer> take_messages();
