@@ -356,7 +356,7 @@ void check_conditions(const TemplateSpec& spec, const Problem& problem) {
       space::Fault fault;
       program.run({slots, {}}, result, fault);
       if (is_among(fault.kind, std::array{space::FaultKind::needs_number, space::FaultKind::not_comparable}))
-        program.raise(fault, {slots, {}});
+        throw program.error(fault, {slots, {}});
     } catch (const UserError& error) {
       throw UserError(error.message(), error.where(),
                       error.remedy() +
