@@ -56,7 +56,7 @@ _large_files = LargeFiles()
 class Array:
     """One array in device memory: `name`, and the `elements` that it holds before a launch."""
 
-    def __init__(self, name, array, is_written):
+    def __init__(self, name, array, is_written=True):
         if array.dtype.hasobject:
             raise TypeError(f"arguments: {name} is an array of Python objects; give it numbers, as with "
                             "astype(numpy.float32)")
@@ -105,7 +105,7 @@ def scalar(position, value):
 class Arguments:
     """`arrays` by position (None for scalars), `constants` in constant memory by symbol."""
 
-    def __init__(self, arguments, cmem_args, read_only, answer):
+    def __init__(self, arguments, cmem_args, answer):
         answer = list(answer) if answer is not None else [None] * len(arguments)
         if len(answer) != len(arguments):
             raise TypeError(f"answer has {len(answer)} entries and arguments {len(arguments)}; write None for each argument "
@@ -113,8 +113,7 @@ class Arguments:
         self.values, self.answer, self.arrays, self.passed = list(arguments), answer, [], []
         for position, value in enumerate(arguments):
             if isinstance(value, numpy.ndarray):
-                is_written = not read_only[position] or answer[position] is not None
-                self.arrays.append(Array(f"argument_{position}", value, is_written))
+                self.arrays.append(Array(f"argument_{position}", value))
                 self.passed.append({"buffer": self.arrays[-1].name})
             elif isinstance(value, numpy.generic):
                 self.arrays.append(None)
@@ -125,24 +124,24 @@ class Arguments:
             else:
                 raise TypeError(f"arguments: the one at position {position} is a {type(value).__name__}; use NumPy arrays, "
                                 "and scalars such as numpy.int32(5)")
-        self._warn_of_overlaps(answer, read_only)
         for symbol in cmem_args or {}:
             if not symbol.isidentifier():
                 raise ValueError(f"cmem_args: {symbol!r} is not the name of an array")
-        buffers = [array for array in self.arrays if array is not None]
-        if not any(array.is_written for array in buffers):  # a kernel writes to something
-            for array in buffers:
-                array.is_written = True
         self.constants = {symbol: Array(f"constant_{symbol}", numpy.asarray(value), False)
                           for symbol, value in (cmem_args or {}).items()}
 
-    def _warn_of_overlaps(self, answer, read_only):
-        """Each array has memory of its own on the GPU: what a kernel writes through one is not seen through another."""
-        arrays = [(position, value) for position, value in enumerate(self.values) if isinstance(value, numpy.ndarray)]
+    def set_read_only(self, read_only):
+        """Which positions a kernel does not write to. A kernel writes to something, and to what has an answer."""
+        arrays = [(position, array) for position, array in enumerate(self.arrays) if array is not None]
+        for position, array in arrays:
+            array.is_written = not read_only[position] or self.answer[position] is not None
+        if not any(array.is_written for _, array in arrays):
+            for _, array in arrays:
+                array.is_written = True
         for place, (first, one) in enumerate(arrays):
             for second, other in arrays[place + 1:]:
-                is_written = any(not read_only[i] or answer[i] is not None for i in (first, second))
-                if is_written and numpy.shares_memory(one, other):
+                if (one.is_written or other.is_written) and numpy.shares_memory(one.array, other.array):
+                    # Each array has memory of its own on the GPU: what is written through one is not seen through another.
                     warnings.warn(f"arguments: the arrays at positions {first} and {second} overlap, and the kernel may "
                                   "write to one of them; on the GPU each is an array of its own", UserWarning)
 

@@ -48,9 +48,7 @@ def _manifest(kernel_name, kernel_source, problem_size, arguments, tune_params, 
               options):
     options = {**options, "block_size_names": _block_size_names(options["block_size_names"], tune_params)}
     source = Source(kernel_source, lang)
-    base_name = kernel_name.split("<")[0].strip().split("::")[-1]
-    read_only = source.read_only(base_name, len(arguments))
-    return Manifest(source, kernel_name, problem_size, Arguments(arguments, cmem_args, read_only, answer),
+    return Manifest(source, kernel_name, problem_size, Arguments(arguments, cmem_args, answer),
                     Configurations(tune_params, restrictions, options["block_size_names"]), options)
 
 

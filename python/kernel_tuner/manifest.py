@@ -178,9 +178,15 @@ class Manifest:
         home.mkdir()
         (home / "kernel.cu").write_text(self.source.text, encoding="utf-8")
         shared_bytes = self._shared_bytes()
+        parameters, rows = self.configurations.written()
+        compiled = {key: value for key, value in (("template_arguments", self.template_arguments), ("macros", self.macros),
+                                                  ("compile_options", self.compile_options)) if value}
+        if with_values:
+            arguments.set_read_only(self.source.read_only(
+                self.kernel, len(arguments.arrays), self.folders, parameters=parameters,
+                constraints=self.configurations.constraints, **compiled))
         buffers = [array.described(home if with_values else None) for array in arguments.buffers]
         reference = self._reference(home) if with_values else {"reference": "none"}
-        parameters, rows = self.configurations.written()
         manifest = {
             "name": self.name, "summary": "from a script for Kernel Tuner",
             "operation": {"dimensions": [array.dimension for array in arguments.buffers], "buffers": buffers, "flops": "0",
@@ -188,12 +194,9 @@ class Manifest:
             "source": "kernel.cu", "kernel": self.kernel, "parameters": parameters,
             "constraints": self.configurations.constraints,
             "launch": {"grid": self.grid, "block": self.block, "dynamic_shared_bytes": shared_bytes},
-            "arguments": arguments.passed}
-        for key, value in (("template_arguments", self.template_arguments), ("macros", self.macros),
-                           ("compile_options", self.compile_options),
-                           ("constants", {symbol: array.name for symbol, array in arguments.constants.items()})):
-            if value:
-                manifest[key] = value
+            "arguments": arguments.passed, **compiled}
+        if arguments.constants:
+            manifest["constants"] = {symbol: array.name for symbol, array in arguments.constants.items()}
         (home / "template.json").write_text(json.dumps(manifest, indent=2), encoding="utf-8")
         config = {"templates": [self.name],
                   "problems": [{array.dimension: max(array.elements.size, 1) for array in arguments.buffers}], **config}

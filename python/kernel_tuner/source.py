@@ -1,10 +1,11 @@
-"""The kernel's source, and what it says of its arguments."""
+"""The kernel's source, and what the compiler says of its arguments."""
+import json
 import os
 import pathlib
 import re
+import tempfile
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-ASSIGNS = re.compile(r"\s*(\.\w+\s*)*((<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
+from kernel_tuner import runner
 
 
 def looks_like_a_file(text):
@@ -39,33 +40,28 @@ class Source:
     def mentions(self, word):
         return re.search(rf"\b{word}\b", self.all_text) is not None
 
-    def read_only(self, kernel, count):
-        """For each of `count` arguments, whether the kernel provably does not write to it."""
-        text = COMMENT.sub(" ", self.all_text)
-        for match in re.finditer(rf"\b{re.escape(kernel)}\s*\(", text):
-            parameters, end = _enclosed(text, match.end() - 1)
-            opening = re.match(r"\s*\{", text[end:])
-            declared = _split(parameters)
-            if opening is None or len(declared) != count:
-                continue
-            body, _ = _enclosed(text, end + opening.end() - 1)
-            macros = "\n".join(re.findall(r"^\s*#\s*define\s+\S+(.*(?:\\\n.*)*)", text, re.M))
-            return [_is_read_only(parameter, body, macros) for parameter in declared]
-        return [False] * count
+    def read_only(self, kernel, count, folders=(), **keys):
+        """For each of `count` arguments, whether the kernel provably does not write to it: in the code that tiletune compiles
+        of it with these keys of a manifest. Nothing is proven where it cannot be compiled."""
+        with tempfile.TemporaryDirectory(prefix="tiletune_") as name:
+            home = pathlib.Path(name) / "kernel"
+            home.mkdir()
+            (home / "kernel.cu").write_text(self.text, encoding="utf-8")
+            manifest = {
+                "name": "kernel", "summary": "its arguments", "source": "kernel.cu", "kernel": kernel, "parameters": [],
+                "operation": {"dimensions": ["n"], "buffers": [{"name": "x", "type": "u8", "elements": "n", "role": "inout"}],
+                              "flops": "0", "bytes": "0", "accumulation": "1", "bound": "copy", "reference": "none"},
+                "launch": {"grid": ["1"], "block": ["1"]}, "arguments": [{"buffer": "x"}] * count, **keys}
+            (home / "template.json").write_text(json.dumps(manifest), encoding="utf-8")
+            config = pathlib.Path(name) / "config.json"
+            config.write_text(json.dumps({"templates": ["kernel"], "problems": [1]}), encoding="utf-8")
+            include = [part for folder in folders or self.folders for part in ("--include", folder)]
+            code, output, _ = runner.run(["argument-uses", config, *include], runner.show_nothing)
+        answer = json.loads(output)["read_only"] if code == 0 else []
+        return answer if len(answer) == count else [False] * count
 
 
-def _enclosed(text, opening):
-    """(what stands between the bracket at `opening` and its other one, the place behind that)"""
-    pairs = {"(": ")", "[": "]", "{": "}"}
-    depth, bracket = 0, text[opening]
-    for place in range(opening, len(text)):
-        depth += (text[place] == bracket) - (text[place] == pairs[bracket])
-        if depth == 0:
-            return text[opening + 1:place], place + 1
-    return text[opening + 1:], len(text)
-
-
-def _split(text):
+def split_arguments(text):
     """At the commas that no bracket encloses."""
     parts, depth = [""], 0
     for character in text:
@@ -75,39 +71,3 @@ def _split(text):
         else:
             parts[-1] += character
     return [part.strip() for part in parts if part.strip()]
-
-
-def split_arguments(text):
-    return _split(text)
-
-
-def _is_passed(body, begin, end):
-    """Whether what stands there is an argument of a call, which may take it by reference."""
-    if not re.match(r"\s*[,)]", body[end:]) or not re.search(r"[(,]\s*$", body[:begin]):
-        return False
-    depth = 0
-    for place in range(begin - 1, -1, -1):
-        depth += (body[place] in ")]}") - (body[place] in "([{")
-        if depth < 0:
-            caller = re.search(r"(\w+)\s*(?:<[^<>()]*>)?\s*$", body[:place])
-            return body[place] == "(" and caller is not None and caller[1] not in ("if", "while", "for", "switch", "return")
-    return False
-
-
-def _is_read_only(parameter, body, macros):
-    kind, _, name = parameter.rpartition("*")
-    if not kind:
-        return True
-    if re.search(r"\bconst\b", kind):
-        return True
-    name = re.sub(r"\b(__restrict__|__restrict|restrict|const)\b", "", name).strip()
-    if not name.isidentifier() or re.search(rf"\b{name}\b", macros):
-        return False
-    for use in re.finditer(rf"(?<!\.)(?<!->)\b{name}\b", body):
-        opening = re.match(r"\s*\[", body[use.end():])
-        if opening is None or re.search(r"(&\s*\w*\s*=?|\+\+|--)\s*$", body[:use.start()]):
-            return False
-        _, end = _enclosed(body, use.end() + opening.end() - 1)
-        if ASSIGNS.match(body[end:]) or _is_passed(body, use.start(), end):
-            return False
-    return True

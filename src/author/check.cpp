@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "author/signature.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "tune/python_run.h"
@@ -193,7 +194,7 @@ class Checker {
     const auto submit = [&](const CheckedBuild& build, bool with_types) {
       total += with_types ? 2 : 1;
       if (with_types)
-        pool.submit(types_request(build.request),
+        pool.submit(types_request(build.request, true),
                     [this, build](const Compiled& compiled) { add_all(type_faults(build, compiled)); });
       pool.submit(build.request, [this, build](const Compiled& compiled) { take(build, compiled); });
     };
@@ -239,7 +240,7 @@ class Checker {
     std::optional<UserError> fault;
     if (build.kernel != nullptr) fault = operation_fault(task, *build.kernel, compiled);
     if (build.kernel == nullptr && compiled.outcome == Outcome::compile_failed)
-      fault = kernel_name_fault(task, compiled.dependencies);
+      fault = kernel_name_fault(task, compiled);
     if (build.kernel == nullptr && compiled.outcome != Outcome::ok && !fault)
       fault = UserError(fmt::format("the kernel does not compile with {}: {}", parameters_of(build.instance),
                                     compiled.reason),
@@ -372,6 +373,36 @@ std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, 
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options) {
   return Checker(spec, target, compile, options).run();
+}
+
+std::vector<bool> read_only_arguments(const TuneSpec& spec, const std::vector<Task>& tasks,
+                                      const Target& target, const CompilePoolOptions& compile) {
+  constexpr std::size_t kMostCompiled = 16;
+  const Task& task = tasks.front();
+  CompilePool pool(with_folders(compile, spec, tasks));
+  const std::vector<CheckedBuild> builds = sample_builds(spec, task, target, kMostCompiled, kMostEvaluated);
+  const bool are_all = builds.size() == task.space.size();
+  std::optional<std::vector<bool>> read_only;
+  bool is_known = true;
+  for (const CheckedBuild& build : builds)
+    pool.submit(types_request(build.request, true), [&](const Compiled& compiled) {
+      // What does not compile writes nothing.
+      if (compiled.outcome != Outcome::ok)
+        return void(is_known &= compiled.outcome == Outcome::compile_failed);
+      const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+      const std::vector<ParameterType> types = parameter_types(symbols.front());
+      const std::vector<PointerUse> uses =
+          pointer_uses(compiled.binary->cubin, symbols[build.request.kernel_expressions.size()]);
+      if (!read_only) read_only.emplace(types.size(), true);
+      is_known &= types.size() == read_only->size() && uses.size() == types.size();
+      for (std::size_t i = 0; is_known && i < types.size(); ++i) {
+        const bool is_proven = !uses[i].written && (types[i].constant || (!uses[i].escaped && are_all));
+        if (types[i].pointer && !is_proven) (*read_only)[i] = false;
+      }
+    });
+  while (pool.pending() > 0)
+    if (pool.deliver() == 0) wait_for_work(pool);
+  return is_known && read_only ? *read_only : std::vector<bool>();
 }
 
 std::vector<Decision> decisions_of(const TemplateSpec& kernel) {

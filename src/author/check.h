@@ -56,8 +56,9 @@ std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop);
 /// shared memory, the order of arguments. `dependencies` are those of one of its configurations.
 std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dependencies);
 
-/// A kernel's name that neither the source nor the files that it includes have. None: they have all.
-std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies& dependencies);
+/// A kernel's name that neither the source nor the files that it includes have, or that several functions
+/// have, by the result of a compilation that failed. None: the names are right.
+std::optional<UserError> kernel_name_fault(const Task& task, const Compiled& compiled);
 
 /// A symbol of the manifest's "constants" that the compiled kernels do not have. None: they have all.
 std::optional<UserError> constant_fault(const Task& task, const std::vector<Resources>& resources);
@@ -87,6 +88,12 @@ std::vector<CheckedBuild> sample_builds(const TuneSpec& spec, const Task& task, 
 /// Finds arguments whose types differ from those of the kernels' parameters. `compiled` is the result of
 /// compiling types_request(build.request). A reference gets FP64 copies of floating-point buffers.
 std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled& compiled);
+
+/// For each argument of a task's first launch, whether the kernel provably does not write to it: in none of
+/// the configurations that were compiled, which are all, unless it takes a pointer to const. Empty: nothing
+/// could be compiled.
+std::vector<bool> read_only_arguments(const TuneSpec& spec, const std::vector<Task>& tasks,
+                                      const Target& target, const CompilePoolOptions& compile);
 
 /// What check_spec() would call an error and what concerns every configuration of a template: arguments of
 /// other types than the kernel takes, outputs that it cannot write, buffers that overlap. Of each template

@@ -52,6 +52,24 @@ void check_draft(const Draft& draft, const std::string& name, const std::string&
   }
 }
 
+/// Where the headers of the source's folder, and of one beside it, go beside a copy in `folder`: nowhere
+/// where they are found from there, and where --include names their folder.
+std::vector<std::pair<fs::path, std::string>> header_copies(const KernelSource& source,
+                                                            const Dependencies& included,
+                                                            const std::vector<fs::path>& include_folders,
+                                                            const fs::path& home, const fs::path& folder) {
+  std::vector<std::pair<fs::path, std::string>> copies;
+  for (const auto& [name, hash] : included) {
+    const fs::path from = (home / name).lexically_normal();
+    const auto holds = [&](const fs::path& one) { return is_within(from, one); };
+    if (folder.parent_path() == home || std::ranges::any_of(include_folders, holds)) continue;
+    const Descriptor file = open_included(source, name);
+    const auto text = file.is_open() ? source_content(file) : std::nullopt;
+    if (text) copies.emplace_back(folder / name, *text);
+  }
+  return copies;
+}
+
 }  // namespace
 
 Written write_draft(const InitRequest& request, const std::vector<fs::path>& include_folders,
@@ -75,21 +93,29 @@ Written write_draft(const InitRequest& request, const std::vector<fs::path>& inc
     throw UserError("it is a link to a folder elsewhere", Where{folder.string(), ""},
                     "Name a folder with --out.");
   if (place != home) written.copy = folder / source.name;
-  for (const fs::path& file : {written.manifest, written.config, written.copy})
+  const auto refuse_existing = [&](const fs::path& file) {
     if (!request.force && !file.empty() && fs::exists(file))
       throw UserError("it exists already", Where{file.string(), ""},
                       "Name another folder with --out, or replace it with --force.");
+  };
+  for (const fs::path& file : {written.manifest, written.config, written.copy}) refuse_existing(file);
   const Signature signature =
       read_signature(compile, source, architecture_for(gpu.compute_major, gpu.compute_minor), facts, kernel);
   written.draft = draft_manifest(name, source.name, facts, kernel, signature,
                                  operation_names(home_folder() / "kernel_templates"));
-  written.host_code = signature.host_code;
+  std::vector<std::pair<fs::path, std::string>> headers;
+  if (place != home) headers = header_copies(source, signature.included, include_folders, home, place);
+  for (const auto& [header, text] : headers) refuse_existing(header);
   const std::string config =
       json_text(nlohmann::ordered_json{{"templates", {name}}, {"problems", {written.draft.problem}}}, 2) +
       "\n";
-  check_draft(written.draft, name, config, source.name, signature.guarded,
+  check_draft(written.draft, name, config, source.name, source.text,
               Where{request.file.string(), fmt::format("line {}", kernel.line)});
-  if (!written.copy.empty()) write_file_atomically(written.copy, signature.guarded);
+  if (!written.copy.empty()) write_file_atomically(written.copy, source.text);
+  for (const auto& [header, text] : headers) {
+    write_file_atomically(header, text);
+    written.headers.push_back((folder / header.lexically_relative(place)).lexically_normal());
+  }
   write_file_atomically(written.manifest, written.draft.manifest);
   write_file_atomically(written.config, config);
   return written;

@@ -55,8 +55,8 @@ struct Written {
   std::string kernel;
   std::filesystem::path manifest, config;
   std::filesystem::path copy;  ///< of the source; empty if the source is in the template's folder
+  std::vector<std::filesystem::path> headers;  ///< copied with it
   Draft draft;
-  std::vector<LineRange> host_code;  ///< lines of the source; the copy has #ifndef __CUDACC_RTC__ around them
 };
 
 /// Drafts a template and a config, and writes both. `include_folders` must exist. Throws UserError, before it

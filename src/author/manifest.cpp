@@ -60,13 +60,18 @@ struct DraftBuffer {
   std::string name;
   ElementType type;
   std::string role, elements;
-  int lanes;
+  int lanes;                  ///< of an element's type; of a struct its bytes
+  bool constant;              ///< it is passed as a pointer to const
   bool sure;                  ///< of the role
+  bool indexes;               ///< addresses are computed from what it holds
   std::string values = {};    ///< of the manifest; "": its default
   std::string question = {};  ///< about them
 
   std::string elements_of(const std::string& size) const {
-    return lanes > 1 ? fmt::format("{} * {}", lanes, size) : size;
+    constexpr int kMostLanes = 4;
+    return lanes > kMostLanes ? fmt::format("{} * {}", size, lanes)
+           : lanes > 1        ? fmt::format("{} * {}", lanes, size)
+                              : size;
   }
   bool holds_integers() const { return !is_floating(type); }
 };
@@ -124,14 +129,27 @@ class Drafter {
     if (signature_.parameters.empty())
       throw refusal(fmt::format("the kernel '{}' has no parameters, so that it has no output", kernel_.name),
                     "Pass what it reads and writes as pointers.");
+    if (signature_.waits_for_grid)
+      throw refusal(
+          fmt::format("the kernel '{}' waits for its whole grid, as with grid.sync(), which needs a "
+                      "cooperative launch",
+                      kernel_.name),
+          "Cooperative launches are not supported: split the kernel there into two launches.");
     // A macro may stand for several parameters.
     const bool are_named = kernel_.parameter_names.size() == signature_.parameters.size();
     for (std::size_t i = 0; i < signature_.parameters.size(); ++i) {
       const ParameterType& type = signature_.parameters[i];
       const bool is_named = are_named && !kernel_.parameter_names[i].empty();
       const std::string name = is_named ? kernel_.parameter_names[i] : fmt::format("argument_{}", i + 1);
+      const PointerUse use = i < signature_.uses.size() ? signature_.uses[i] : PointerUse{.escaped = true};
+      if (use.texture)
+        throw refusal(
+            fmt::format("parameter {}, '{}', is a texture or surface object, which is not supported "
+                        "as an input",
+                        i + 1, name),
+            "Read from a pointer to const, or through __ldg().");
       if (type.pointer) {
-        buffers_.push_back(buffer_of(name, type));
+        buffers_.push_back(buffer_of(name, type, use));
         arguments_.push_back(fmt::format(R"({{"buffer": "{}"}})", name));
         continue;
       }
@@ -153,20 +171,22 @@ class Drafter {
                     "Pass what it reads and writes as pointers.");
     const auto is_output = [](const DraftBuffer& buffer) { return buffer.role != "in"; };
     if (std::ranges::any_of(buffers_, is_output)) return;
-    // Where no assignment shows the output, whatever may be written through another pointer may be it.
+    // Where nothing is written with first values, other values may make it an output.
     for (DraftBuffer& buffer : buffers_)
-      if (!buffer.sure) buffer.role = "inout";
+      if (!buffer.constant) buffer.role = "inout";
     if (std::ranges::none_of(buffers_, is_output))
       throw refusal(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
                                 kernel_.name),
                     "Remove const from what it writes.");
   }
 
-  DraftBuffer buffer_of(const std::string& name, const ParameterType& type) const {
-    DraftBuffer buffer{name, type.element.value_or(ElementType::u8), "in", "", type.lanes, type.constant};
-    const auto use = kernel_.uses.find(name);
-    if (type.constant || use == kernel_.uses.end() || !use->second.written) return buffer;
-    buffer.role = use->second.read || use->second.passed ? "inout" : "out";
+  static DraftBuffer buffer_of(const std::string& name, const ParameterType& type, const PointerUse& use) {
+    const int lanes = type.element ? type.lanes : std::max(static_cast<int>(type.bytes), 1);
+    DraftBuffer buffer{
+        name,       type.element.value_or(ElementType::u8), "in", "", lanes, type.constant, !use.escaped,
+        use.indexes};
+    if (use.written || (use.escaped && !type.constant))
+      buffer.role = use.read || use.escaped ? "inout" : "out";
     return buffer;
   }
 
@@ -350,7 +370,7 @@ class Drafter {
       findings_.push_back({"dimension", name, "elements of all rows", kernel_.line});
     }
     starts.elements = fmt::format("{} + 1", rows == nullptr ? starts.elements : rows->name);
-    starts.values = fmt::format("offsets({})", total_->name);
+    starts.values = fmt::format("offsets({})", at_most_of(starts, total_->name, 0));
     starts.question = fmt::format("the values, which are starts of rows in {}: {} is where the last one ends",
                                   places_of(uses), total_->name);
     for (const IndexUse& use : uses) {
@@ -374,14 +394,20 @@ class Drafter {
     return join(rest, " * ");
   }
 
+  /// The expression, or how many numbers a narrow type has from 0 on; one of the two more than the last.
+  static std::string at_most_of(const DraftBuffer& buffer, const std::string& text, int more) {
+    constexpr std::size_t kWide = 4;
+    if (size_bytes(buffer.type) >= kWide) return text;
+    const auto last = static_cast<int>(tiletune::range_of(buffer.type).highest);
+    return fmt::format("min({}, {})", text, last + more);
+  }
+
   void set_indices(DraftBuffer& buffer) {
     const std::vector<IndexUse> uses = uses_of(buffer.name);
     if (uses.empty()) {
-      const auto use = kernel_.uses.find(buffer.name);
-      if (buffer.role == "in" && use != kernel_.uses.end() && use->second.passed)
-        buffer.question =
-            "the values, integers from -100 to 100 by default: a function gets them, and may use them as "
-            "indices";
+      if (!buffer.indexes) return;
+      buffer.values = "constant(0)";
+      buffer.question = "the values, which the kernel uses as indices. 0 is not out of bounds";
       return;
     }
     std::set<std::string> ranges;
@@ -400,7 +426,7 @@ class Drafter {
     std::string least = *ranges.begin();
     for (const std::string& range : ranges)
       if (range != least) least = fmt::format("min({}, {})", least, range);
-    buffer.values = fmt::format("randint(0, {})", least);
+    buffer.values = fmt::format("randint(0, {})", at_most_of(buffer, least, 1));
   }
 
   /// The constant of a role along an axis; one whose name has no axis stands for all.
@@ -562,7 +588,7 @@ class Drafter {
                       "number of elements{}{}.",
                       buffer.name, tiletune::name(buffer.type), buffer.elements, buffer.role, values,
                       &buffer == &buffers_.back() ? "" : ",",
-                      buffer.sure ? "" : "; the role, guessed from how the source uses it",
+                      buffer.sure ? "" : "; the role: the kernel passes its address on",
                       buffer.question.empty() ? "" : "; " + buffer.question));
       const bool is_sum = buffer.elements.find('+') != std::string::npos;
       bytes.push_back(fmt::format("{} * {}", size_bytes(buffer.type) * (buffer.role == "inout" ? 2 : 1),

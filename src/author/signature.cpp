@@ -34,28 +34,36 @@ constexpr std::array<CudaType, 18> kTypes{{{"float", ElementType::f32, "float"},
                                            {"unsigned long long", ElementType::u64, "ulonglong"},
                                            {"bool", ElementType::boolean, ""}}};
 
-constexpr int kLanes = 8;  // a type's code is 8 * (1 + its place in kTypes) + lanes, or 0
-constexpr int kConstant = 256;
-constexpr int kPointer = 512;
+// A type's code has these flags, 1 + its place in kTypes or 0, and its bytes.
+constexpr int kConstant = 1;
+constexpr int kPointer = 2;
+constexpr int kPlace = 4;
+constexpr int kBytes = 128;
 
 /// Text behind the source: the types of a function's parameters become numbers in a mangled name, which is
-/// bounded and has no user's types in it. Other names may be macros there. As a template argument itself, a
-/// template is instantiated as a whole.
+/// bounded and has no user's types in it. Other names may be macros there.
 std::string with_probe(const std::string& source) {
-  std::string text = source + R"(
+  std::string text = source + fmt::format(R"(
 struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;
 struct __half2; struct __nv_bfloat162;
-template <class tiletune_T> struct tiletune_code { static constexpr int tiletune_value = 0; };
-)";
-  const auto add = [&](std::string_view name, std::size_t type, int lanes) {
+template <class tiletune_T, class = void> struct tiletune_size {{ static constexpr int tiletune_value = 0; }};
+template <class tiletune_T> struct tiletune_size<tiletune_T, decltype(void(sizeof(tiletune_T)))> {{
+  static constexpr int tiletune_value = sizeof(tiletune_T) < 0x400000 ? sizeof(tiletune_T) : 0;
+}};
+template <class tiletune_T> struct tiletune_code {{
+  static constexpr int tiletune_value = {0} * tiletune_size<tiletune_T>::tiletune_value;
+}};
+)",
+                                          kBytes);
+  const auto add = [&](std::string_view name, std::size_t type, std::size_t lanes) {
     text +=
         fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int tiletune_value = {}; }};\n",
-                    name, kLanes * static_cast<int>(type + 1) + lanes);
+                    name, kPlace * (type + 1) + kBytes * lanes * size_bytes(kTypes.at(type).element));
   };
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     add(kTypes[i].name, i, 1);
     if (kTypes[i].vectors.empty()) continue;
-    for (const int lanes : {2, 3, 4}) add(fmt::format("{}{}", kTypes[i].vectors, lanes), i, lanes);
+    for (const std::size_t lanes : {2, 3, 4}) add(fmt::format("{}{}", kTypes[i].vectors, lanes), i, lanes);
   }
   add("__half2", 2, 2);
   add("__nv_bfloat162", 3, 2);
@@ -64,15 +72,22 @@ template <class tiletune_T> struct tiletune_code { static constexpr int tiletune
 }};
 template <class tiletune_T> struct tiletune_code<tiletune_T*> {{
   static constexpr int tiletune_of = tiletune_code<tiletune_T>::tiletune_value;
-  static constexpr int tiletune_value = tiletune_of < {1} ? tiletune_of + {1} : {1};
+  static constexpr int tiletune_value = tiletune_of & {1} ? {1} + {2} * sizeof(tiletune_T*) : tiletune_of + {1};
+}};
+template <class tiletune_T, decltype(sizeof(0)) tiletune_N> struct tiletune_code<tiletune_T[tiletune_N]> {{
+  static constexpr int tiletune_of = tiletune_code<tiletune_T>::tiletune_value;
+  static constexpr int tiletune_value = tiletune_of + tiletune_of / {2} * {2} * (tiletune_N - 1);
+}};
+template <class tiletune_T, decltype(sizeof(0)) tiletune_N>
+struct tiletune_code<const tiletune_T[tiletune_N]> : tiletune_code<tiletune_T[tiletune_N]> {{
+  static constexpr int tiletune_value = tiletune_code<tiletune_T[tiletune_N]>::tiletune_value + {0};
 }};
 template <int...> struct tiletune_codes {{}};
 template <class... tiletune_A>
 tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> tiletune_types(void (*)(tiletune_A...));
-template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}
 template <class tiletune_T> __global__ void tiletune_parameters() {{}}
 )",
-                            kConstant, kPointer);
+                            kConstant, kPointer, kBytes);
 }
 
 }  // namespace
@@ -80,20 +95,36 @@ template <class tiletune_T> __global__ void tiletune_parameters() {{}}
 std::string ParameterType::text() const {
   const auto type = std::find_if(kTypes.begin(), kTypes.end(),
                                  [&](const CudaType& one) { return element && one.element == *element; });
-  std::string text = type == kTypes.end() ? "another type" : std::string(type->name);
+  std::string text = type != kTypes.end() ? std::string(type->name)
+                     : bytes > 0          ? fmt::format("a type of {} bytes", bytes)
+                                          : "another type";
   if (type != kTypes.end() && lanes > 1)
     text = type->vectors.empty() ? text + std::to_string(lanes) : fmt::format("{}{}", type->vectors, lanes);
   return (constant ? "const " : "") + text + (pointer ? "*" : "");
 }
 
-CompileRequest types_request(CompileRequest request) {
+CompileRequest types_request(CompileRequest request, bool with_code) {
   request.source.text = with_probe(request.source.text);
+  const std::vector<std::string> kernels = request.kernel_expressions;
   for (std::string& kernel : request.kernel_expressions)
     kernel = fmt::format("tiletune_parameters<decltype(tiletune_types(&{}))>", kernel);
+  if (!with_code) return request;
+  request.kernel_expressions.insert(request.kernel_expressions.end(), kernels.begin(), kernels.end());
+  std::string& architecture = request.options.front();
+  architecture.replace(architecture.find("=sm_"), 4, "=compute_");
   return request;
 }
 
-/// "...tiletune_codesIJLi9ELi521EEE...": 9 and 521.
+std::optional<UserError> overload_fault(const std::string& kernel, const std::string& reason,
+                                        const Where& where) {
+  if (reason.find("overloaded function") == std::string::npos ||
+      reason.find(fmt::format("\"{}\"", kernel)) == std::string::npos)
+    return std::nullopt;
+  return UserError(fmt::format("several functions are named '{}', with different parameters", kernel), where,
+                   "Choose one by giving it another name: a manifest names a kernel without its parameters.");
+}
+
+/// "...tiletune_codesIJLi516ELi519EEE...": 516 and 519.
 std::vector<ParameterType> parameter_types(std::string_view symbol) {
   std::vector<ParameterType> types;
   const std::string_view start = "tiletune_codesIJ";
@@ -104,13 +135,14 @@ std::vector<ParameterType> parameter_types(std::string_view symbol) {
     const auto [end, error] = std::from_chars(symbol.data() + 2, symbol.data() + symbol.size(), code);
     symbol.remove_prefix(static_cast<std::size_t>(end - symbol.data()));
     if (error != std::errc() || !symbol.starts_with("E")) break;
-    const auto type = static_cast<std::size_t>(code % kConstant / kLanes);
+    const auto type = static_cast<std::size_t>(code % kBytes / kPlace);
     ParameterType& parameter = types.emplace_back();
-    parameter.pointer = code >= kPointer;
-    parameter.constant = code % kPointer >= kConstant;
+    parameter.pointer = (code & kPointer) != 0;
+    parameter.constant = (code & kConstant) != 0;
+    parameter.bytes = static_cast<std::size_t>(std::max(code, 0) / kBytes);
     if (type == 0 || type > kTypes.size()) continue;
     parameter.element = kTypes[type - 1].element;
-    parameter.lanes = std::max(code % kLanes, 1);
+    parameter.lanes = std::max(static_cast<int>(parameter.bytes / size_bytes(*parameter.element)), 1);
   }
   return types;
 }
@@ -179,177 +211,33 @@ bool define_undefined(const std::string& log, const SourceFacts& facts, const Ma
   return defines.size() > before;
 }
 
-/// What kernels and other device code name, directly or through what they name.
-std::set<std::string_view> names_in_use(const TokenizedSource& source,
-                                        const std::vector<Declaration>& declarations) {
-  std::multimap<std::string_view, TokenRange> meanings;
-  std::vector<TokenRange> reached;
-  for (const Declaration& one : declarations) {
-    const TokenRange range(source.code, one.begin, one.end);
-    if (one.is_device) reached.push_back(range);
-    if (one.is_function && !one.is_device) meanings.emplace(one.name, range);
-  }
-  for (const SourceTokens& directive : source.directives)
-    if (TokenRange(directive).fits(0, {"define", "#"}))
-      meanings.emplace(directive[1].text, TokenRange(directive, 2, directive.size()));
-  std::set<std::string_view> names;
-  while (!reached.empty()) {
-    const TokenRange range = reached.back();
-    reached.pop_back();
-    for (std::size_t i = range.begin(); i < range.end(); ++i) {
-      if (!range.is_name(i) || !names.insert(range.text(i)).second) continue;
-      const auto [first, last] = meanings.equal_range(range.text(i));
-      for (auto meaning = first; meaning != last; ++meaning) reached.push_back(meaning->second);
-    }
-  }
-  return names;
-}
-
-/// Lines of "k.cu(12): error: ..." and "k.cu(1): catastrophic error: ...".
-std::set<int> error_lines(std::string_view log, const std::string& file) {
-  std::set<int> lines;
-  const std::string start = file + "(";
-  for (std::size_t at = log.find(start); at != std::string_view::npos; at = log.find(start, at + 1)) {
-    const char* const digits = log.data() + at + start.size();
-    int line = 0;
-    const auto [end, error] = std::from_chars(digits, log.data() + log.size(), line);
-    const std::string_view rest = log.substr(static_cast<std::size_t>(end - log.data()));
-    if (error == std::errc() && (rest.starts_with("): error") || rest.starts_with("): catastrophic error")))
-      lines.insert(line);
-  }
-  return lines;
-}
-
 /// Reads the signature of one instance; returns the compiler's message where it does not compile.
-std::string read_instance(CompilePool& pool, KernelSource source, const std::string& architecture,
+std::string read_instance(CompilePool& pool, const KernelSource& source, const std::string& architecture,
                           const SourceFacts& facts, const KernelText& kernel, const MacroGuess& guess,
                           Signature& signature) {
-  HostCode host(source.text);
   Instance instance;
   instance.launches.emplace_back().kernel_expression = expression_of(kernel, signature.type);
   instance.defines = defines_of(facts, guess);
-  constexpr int kMostRounds = 64;  // a name or a host function may appear once others are dealt with
+  constexpr int kMostRounds = 64;  // a name may appear once others are dealt with
+  Compiled compiled;
   for (int round = 0;; ++round) {
-    source.text = host.blanked();
-    CompileRequest request = make_compile_request({}, source, instance, architecture);
-    request.source.text = with_probe(request.source.text);
-    for (std::string& expression : request.kernel_expressions)
-      expression = fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", expression);
-    Compiled compiled;
-    pool.submit(request, [&](const Compiled& done) { compiled = done; });
+    pool.submit(types_request(make_compile_request({}, source, instance, architecture), true),
+                [&](const Compiled& done) { compiled = done; });
     while (pool.deliver() == 0) wait_for_work(pool);
-    const std::string& log = compiled.reason;
-    if (compiled.outcome == Outcome::ok) {
-      signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
-      break;
-    }
-    if (round < kMostRounds && (host.leave_out(log, source.name) ||
-                                define_undefined(log, facts, guess, instance.defines, signature) ||
-                                host.leave_out(log, source.name, true)))
-      continue;
-    const std::vector<LineRange> lines = host.lines();
-    return lines.empty() ? log : fmt::format("{}\nLeft out as host code: {}", log, lines_text(lines));
+    if (compiled.outcome == Outcome::ok) break;
+    if (round == kMostRounds || !define_undefined(compiled.reason, facts, guess, instance.defines, signature))
+      return compiled.reason;
   }
-  signature.host_code = host.lines();
-  signature.guarded = host.guarded();
+  const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+  signature.parameters = parameter_types(symbols.front());
+  signature.uses = pointer_uses(compiled.binary->cubin, symbols.back());
+  signature.waits_for_grid = waits_for_grid(compiled.binary->cubin, symbols.back());
+  signature.included = compiled.dependencies;
   std::ranges::stable_sort(signature.undefined, {}, &MacroText::line);
   return "";
 }
 
 }  // namespace
-
-std::string lines_text(const std::vector<LineRange>& lines) {
-  std::vector<std::string> texts;
-  for (const LineRange& one : lines)
-    texts.push_back(one.first == one.last ? std::to_string(one.first)
-                                          : fmt::format("{}-{}", one.first, one.last));
-  const bool single = lines.size() == 1 && lines.front().first == lines.front().last;
-  return (single ? "line " : "lines ") + join(texts, ", ");
-}
-
-HostCode::HostCode(std::string text) : text_(std::move(text)) {
-  const TokenizedSource source = tokenize_source(text_);
-  const auto place = [&](const SourceToken& token) {
-    return static_cast<std::size_t>(token.text.data() - text_.data());
-  };
-  for (const SourceTokens& directive : source.directives) {
-    if (directive.size() < 3 || !TokenRange(directive).fits(0, {"include", "<"})) continue;
-    const SourceToken& first = directive.front();
-    const std::size_t begin = text_.rfind('\n', place(first)) + 1;  // npos + 1 is 0
-    parts_.push_back({begin, std::min(text_.find('\n', begin), text_.size()), {first.line, first.line}});
-  }
-  const std::vector<Declaration> declarations = read_declarations(source.code);
-  const std::set<std::string_view> used = names_in_use(source, declarations);
-  for (const Declaration& one : declarations) {
-    if (one.is_device) continue;
-    const SourceToken& first = source.code[one.begin];
-    const SourceToken& last = source.code[one.end - 1];
-    parts_.push_back({place(first),
-                      place(last) + last.text.size(),
-                      {first.line, last.line},
-                      !one.is_function || used.contains(one.name)});
-  }
-  std::ranges::sort(parts_, {}, &Part::begin);
-}
-
-bool HostCode::leave_out(std::string_view log, const std::string& file, bool others) {
-  const std::set<int> lines = error_lines(log, file);
-  bool any = false;
-  for (Part& part : parts_) {
-    const auto line = lines.lower_bound(part.lines.first);
-    if (part.left_out || part.is_other != others || line == lines.end() || *line > part.lines.last) continue;
-    part.left_out = any = true;
-  }
-  return any;
-}
-
-/// With neighbours as one.
-std::vector<HostCode::Part> HostCode::left_out() const {
-  std::vector<Part> joined;
-  for (const Part& part : parts_) {
-    if (!part.left_out) continue;
-    const bool follows =
-        !joined.empty() && text_.find_first_not_of(" \t\r\n", joined.back().end) >= part.begin;
-    if (!follows) joined.push_back(part);
-    joined.back().end = part.end;
-    joined.back().lines.last = part.lines.last;
-  }
-  return joined;
-}
-
-std::vector<LineRange> HostCode::lines() const {
-  std::vector<LineRange> lines;
-  for (const Part& part : left_out()) lines.push_back(part.lines);
-  return lines;
-}
-
-std::string HostCode::blanked() const {
-  std::string text = text_;
-  for (const Part& part : left_out())
-    for (std::size_t i = part.begin; i < part.end; ++i)
-      if (text[i] != '\n') text[i] = ' ';
-  return text;
-}
-
-std::string HostCode::guarded() const {
-  std::string text;
-  std::size_t copied = 0;
-  for (const Part& part : left_out()) {
-    std::size_t begin = part.begin;
-    while (begin > copied && (text_[begin - 1] == ' ' || text_[begin - 1] == '\t')) --begin;
-    text += text_.substr(copied, begin - copied);
-    if (begin > 0 && text_[begin - 1] != '\n') text += '\n';
-    text += "#ifndef __CUDACC_RTC__\n";
-    // A comment behind it stays on its line.
-    const std::size_t newline = std::min(text_.find('\n', part.end), text_.size());
-    const std::string_view rest = trim(std::string_view(text_).substr(part.end, newline - part.end));
-    const std::size_t end = rest.empty() || rest.starts_with("//") ? newline : part.end;
-    text += text_.substr(begin, end - begin) + "\n#endif";
-    copied = end;
-    if (end < newline) text += '\n';
-  }
-  return text + text_.substr(copied);
-}
 
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
                          const std::string& architecture, const SourceFacts& facts,
@@ -385,6 +273,7 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
                     where,
                     fmt::format("Move it out of the namespace, or add using {}::{}; behind it.", kernel.scope,
                                 kernel.name));
+  if (const auto fault = overload_fault(kernel.name, first_reason, where)) throw *fault;
   std::string tried, remedy = "Correct the source until NVRTC compiles it as device code.";
   if (types.size() > 1) {
     tried = fmt::format(" with any of the types {}; with {}", join(types, ", "), types.front());

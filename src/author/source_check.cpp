@@ -121,10 +121,9 @@ Match pointer_match(ElementType buffer, const ParameterType& parameter) {
   const ElementType wanted = *parameter.element;
   // float4 loads of elements that are cast afterwards are common.
   if (is_floating(wanted)) return parameter.lanes > 1 ? Match::perhaps : Match::no;
-  const bool holds_bits =
-      size_bytes(wanted) == size_bytes(buffer) && (!is_floating(buffer) || wanted == ElementType::u16 ||
-                                                   wanted == ElementType::u32 || wanted == ElementType::u64);
-  return holds_bits || parameter.lanes > 1 || size_bytes(wanted) == 1 ? Match::yes : Match::perhaps;
+  const bool is_unsigned = tiletune::range_of(wanted).lowest == 0 && wanted != ElementType::boolean;
+  const bool holds_bits = size_bytes(wanted) == size_bytes(buffer) && (!is_floating(buffer) || is_unsigned);
+  return holds_bits || parameter.lanes > 1 ? Match::yes : Match::perhaps;
 }
 
 /// Elements of a workspace need only be large enough; integers may hold anything.
@@ -135,7 +134,8 @@ Match workspace_match(ElementType workspace, const ParameterType& parameter) {
 }
 
 Match scalar_match(ElementType passed, const ParameterType& parameter) {
-  if (!parameter.element || parameter.lanes > 1 || *parameter.element == passed) return Match::yes;
+  if (!parameter.element || *parameter.element == passed) return Match::yes;
+  if (parameter.lanes > 1) return Match::perhaps;
   return is_floating(passed) || is_floating(*parameter.element) ? Match::no : Match::yes;
 }
 
@@ -164,6 +164,10 @@ const Workload::SizedBuffer* sized_buffer(const Task& task, const std::string& n
 bool is_output(const Task& task, const std::string& name) {
   const auto* const buffer = sized_buffer(task, name);
   return buffer != nullptr && buffer->role != BufferRole::in;
+}
+
+bool is_input(const Task& task, const std::string& name) {
+  return sized_buffer(task, name) != nullptr && !is_output(task, name);
 }
 
 /// The least and the largest integer that an input may hold; none of what is not known without running
@@ -218,8 +222,9 @@ std::optional<UserError> index_note(const Task& task, const KernelText& kernel, 
 /// Adds what is wrong with a launch's arguments, which stand at `place` in the manifest. Outputs that are
 /// `written` elsewhere may be const.
 void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& arguments,
-                   const std::vector<ParameterType>& signature, const Where& place,
-                   const std::set<std::string>& written, std::vector<CheckFinding>& findings) {
+                   const std::vector<ParameterType>& signature, const std::vector<PointerUse>& uses,
+                   const Where& place, const std::set<std::string>& written,
+                   std::vector<CheckFinding>& findings) {
   const Task& task = *build.task;
   const bool is_operation = build.kernel != nullptr;
   if (arguments.size() != signature.size()) return;
@@ -227,7 +232,8 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
     const ArgumentValue& argument = arguments[i];
     const ParameterType& parameter = signature[i];
     const bool is_buffer = argument.kind == Argument::Kind::buffer;
-    if (argument.kind == Argument::Kind::tensor_map || is_buffer != parameter.pointer) continue;
+    const bool is_texture = i < uses.size() && uses[i].texture;
+    if (argument.kind == Argument::Kind::tensor_map || argument.kind == Argument::Kind::peers) continue;
     const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
       const std::string kernel = is_operation ? build.kernel->label() : "the kernel";
       findings.push_back({is_error, task.spec->label(), "",
@@ -243,19 +249,27 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
                                     : argument.type;
     const bool is_widened = is_operation && is_buffer && build.kernel->is_reference() && is_floating(type);
     if (is_widened) type = ElementType::f64;
-    const Match match = !is_buffer     ? scalar_match(type, parameter)
+    const bool is_other_kind = is_texture || is_buffer != parameter.pointer;
+    const Match match = is_other_kind  ? Match::no
+                        : !is_buffer   ? scalar_match(type, parameter)
                         : is_workspace ? workspace_match(type, parameter)
                                        : pointer_match(type, parameter);
     if (match != Match::yes)
       add(match == Match::no,
           fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
-          is_widened     ? "A reference takes double* for every floating-point buffer."
-          : is_operation ? "Take the type of the buffer or scalar."
-          : is_buffer    ? "Give the buffer or workspace the kernel's type."
-                         : "Give \"type\" the kernel's type.");
+          is_texture      ? "Texture objects are not supported as inputs: read from a pointer to const."
+          : is_other_kind ? is_buffer ? "Take a pointer in its place, or pass a scalar."
+                                      : "Pass a buffer or workspace in its place."
+          : is_widened    ? "A reference takes double* for every floating-point buffer."
+          : is_operation  ? "Take the type of the buffer or scalar."
+          : is_buffer     ? "Give the buffer or workspace the kernel's type."
+                          : "Give \"type\" the kernel's type.");
     else if (!is_operation && is_buffer && parameter.constant && !written.contains(argument.name) &&
              is_output(task, argument.name))
       add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
+    else if (!is_operation && is_buffer && i < uses.size() && uses[i].written &&
+             is_input(task, argument.name))
+      add(false, "an input that it may write to", R"(Give the buffer the role "inout" or "out".)");
   }
 }
 
@@ -287,13 +301,15 @@ std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dep
   return findings;
 }
 
-std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies& dependencies) {
+std::optional<UserError> kernel_name_fault(const Task& task, const Compiled& compiled) {
   const auto facts = facts_of(task);
   const bool pastes_names = task.source->text.find("##") != std::string::npos;
   if (!facts || pastes_names) return std::nullopt;
-  const std::set<std::string> names = names_in(*task.source, dependencies);
+  const std::set<std::string> names = names_in(*task.source, compiled.dependencies);
   for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
     const std::string& kernel = task.spec->launches[launch].kernel;
+    auto overloads = overload_fault(kernel, compiled.reason, launch_place(*task.spec, launch).at("kernel"));
+    if (overloads) return overloads;
     if (names.contains(std::string(unqualified(kernel)))) continue;
     std::vector<std::string> known;
     for (const KernelText& one : facts->kernels) known.push_back(one.name);
@@ -354,20 +370,34 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
 std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled& compiled) {
   if (!compiled.binary) return {};
   const Task& task = *build.task;
+  const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+  const std::size_t kernels = build.request.kernel_expressions.size();
   std::vector<std::vector<ParameterType>> signatures;
-  for (const std::string& symbol : compiled.binary->kernel_symbols)
-    signatures.push_back(parameter_types(symbol));
+  std::vector<std::vector<PointerUse>> uses(kernels);
+  for (std::size_t i = 0; i < kernels; ++i) {
+    signatures.push_back(parameter_types(symbols[i]));
+    if (symbols.size() > kernels) uses[i] = pointer_uses(compiled.binary->cubin, symbols[kernels + i]);
+  }
   std::vector<CheckFinding> findings;
   if (build.kernel != nullptr) {
     const Where operation = task.spec->where.at("operation");
-    compare_types(build, build.kernel->launch->arguments, signatures.front(),
+    compare_types(build, build.kernel->launch->arguments, signatures.front(), uses.front(),
                   build.kernel->is_reference() ? operation.at("reference") : operation, {}, findings);
     return findings;
   }
   const std::set<std::string> written = written_buffers(build.instance, signatures);
   for (std::size_t i = 0; i < build.instance.launches.size(); ++i) {
     const KernelLaunch& launch = build.instance.launches[i];
-    compare_types(build, launch.arguments, signatures[i],
+    if (symbols.size() > kernels && waits_for_grid(compiled.binary->cubin, symbols[kernels + i]))
+      findings.push_back(
+          {true, task.spec->label(), "",
+           UserError(
+               fmt::format("the kernel '{}' waits for its whole grid, as with grid.sync(), which needs a "
+                           "cooperative launch",
+                           launch.kernel_expression),
+               launch_place(*task.spec, launch.listed),
+               "Cooperative launches are not supported: split the kernel there into two launches.")});
+    compare_types(build, launch.arguments, signatures[i], uses[i],
                   launch_place(*task.spec, launch.listed).at("arguments"), written, findings);
   }
   return findings;

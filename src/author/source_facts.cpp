@@ -85,8 +85,6 @@ class BodyReader {
       if (body_.fits(i, {"extern", "__shared__"}) && kernel_.dynamic_shared_line == 0)
         kernel_.dynamic_shared_line = body_[i].line;
       note_index(i);
-      const auto use = kernel_.uses.find(std::string(body_.text(i)));
-      if (use != kernel_.uses.end() && !body_.is_member(i)) note_use(use->second, i);
     }
   }
 
@@ -159,19 +157,6 @@ class BodyReader {
     return index != indices_.end() && !index->second.of_block && index->second.axis == axis;
   }
 
-  void note_use(PointerUse& use, std::size_t name) const {
-    constexpr std::size_t kLongestIndex = 1000;  // tokens
-    std::size_t next = body_.behind_subscripts(name, kLongestIndex);
-    const bool element = next > name + 1 || body_.is(name - 1, "*");
-    if (element && body_.is(next, ".")) next += 2;  // a component of float4
-    const bool assigned = element && body_.is(next, "=");
-    const bool updated = element && body_.is(next, "++ -- += -= *= /= %= &= |= ^= <<= >>=");
-    const bool address = body_.is(name - 1, "&") && element;
-    use.written = use.written || assigned || updated;
-    use.passed = use.passed || !element || address;
-    use.read = use.read || (element && !assigned && !address);
-  }
-
   TokenRange body_;
   KernelText& kernel_;
   std::map<std::string_view, Index> indices_;         ///< of kIndices and of variables that are equal to them
@@ -234,7 +219,6 @@ std::optional<KernelText> read_kernel(const TokenRange& code, std::size_t global
     const bool is_named = at < one.end() && at > one.begin() && !one.is(at, "__restrict__ const");
     const std::string& name = kernel.parameter_names.emplace_back(is_named ? one.text(at) : "");
     if (!is_named) continue;
-    kernel.uses[name];
     if (one.has("* [")) pointers.push_back(name);
   }
   const std::size_t start = code.find("{ ;", close);

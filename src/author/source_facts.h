@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "author/tokens.h"
+#include "compile/tokens.h"
 
 namespace tiletune {
 
@@ -54,13 +54,6 @@ struct TemplateParameter {
   bool is_type() const { return type == "typename" || type == "class"; }
 };
 
-/// How a kernel's text treats a pointer.
-struct PointerUse {
-  bool read = false;     ///< an element stands in an expression
-  bool written = false;  ///< an element is assigned to
-  bool passed = false;   ///< the pointer itself stands in an expression
-};
-
 /// How a kernel's text uses blockIdx of an axis.
 struct BlockUse {
   bool seen = false;
@@ -79,8 +72,7 @@ struct KernelText {
   std::string launch_bounds;                 ///< threads in __launch_bounds__, or ""
   std::size_t block_axes = 1;                ///< 3: threadIdx.z is used
   std::size_t grid_axes = 1;
-  std::map<std::string, PointerUse> uses;  ///< of parameters, by name
-  int dynamic_shared_line = 0;             ///< of extern __shared__; 0: there is none
+  int dynamic_shared_line = 0;  ///< of extern __shared__; 0: there is none
   /// NAME in blockIdx.x * NAME + threadIdx.x, by axis; "" where there is no such expression.
   std::array<std::string, 3> covered;
   /// What that index is compared with, or ""

@@ -48,13 +48,8 @@ std::string as_table(const Written& written, const InitOptions& options) {
     out += fmt::format("  {}:{}: {}\n", written.manifest.string(), decision.line, decision.text);
   out += fmt::format("\nwrote {} and {}\n", written.manifest.string(), written.config.string());
   if (!written.copy.empty()) out += fmt::format("copied the source to {}\n", written.copy.string());
-  if (!written.host_code.empty()) {
-    const std::string lines = lines_text(written.host_code);
-    out +=
-        written.copy.empty()
-            ? fmt::format("put host code, {}, between #ifndef __CUDACC_RTC__ and #endif\n", lines)
-            : fmt::format("its host code, {}, is between #ifndef __CUDACC_RTC__ and #endif there\n", lines);
-  }
+  for (const std::filesystem::path& header : written.headers)
+    out += fmt::format("copied the header to {}\n", header.string());
   out += "next:\n";
   for (const std::string& command : next_commands(written, options)) out += "  " + command + "\n";
   return printable_message(out) + "\n";
@@ -68,15 +63,15 @@ Json as_json(const Written& written, const InitOptions& options) {
   Json decide = Json::array();
   for (const Decision& decision : launch_first(decisions_in(written.draft.manifest)))
     decide.push_back({{"line", decision.line}, {"text", decision.text}});
-  Json host = Json::array();
-  for (const LineRange& lines : written.host_code) host.push_back({lines.first, lines.last});
+  Json headers = Json::array();
+  for (const std::filesystem::path& header : written.headers) headers.push_back(header.string());
   Json copy;
   if (!written.copy.empty()) copy = written.copy.string();
   return {{"kernel", written.kernel},
           {"manifest", written.manifest.string()},
           {"config", written.config.string()},
           {"source_copy", copy},
-          {"host_code", host},
+          {"header_copies", headers},
           {"findings", found},
           {"decide", decide},
           {"next", next_commands(written, options)}};
@@ -169,7 +164,26 @@ int run(CheckCommand& options) {
   return errors > 0 ? 1 : 0;
 }
 
+/// For the Python package that runs Kernel Tuner scripts.
+int run_argument_uses(CheckCommand& options) {
+  TuneSpec spec = options.config.load();
+  options.compile.add_include_folders(spec);
+  const Target target =
+      target_from_model(find_gpu_model(shipped_gpu_models(), model_or_default(options.gpu)));
+  const std::vector<bool> read_only =
+      read_only_arguments(spec, plan_tasks(spec), target, options.compile.pool_options(spec));
+  print_either(true, {{"read_only", read_only}}, "");
+  return 0;
+}
+
 }  // namespace
+
+void add_argument_uses_command(CLI::App& app, Action& action) {
+  auto [command, options] = add_command<CheckCommand>(app, action, "argument-uses", "", run_argument_uses);
+  command.group("");
+  options.config.add_to(command);
+  options.compile.add_to(command);
+}
 
 void add_init_command(CLI::App& app, Action& action) {
   auto [command, options] = add_command<InitOptions>(

@@ -18,6 +18,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
 void add_init_command(CLI::App& app, Action& action);
 void add_space_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
+void add_argument_uses_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_compile_command(CLI::App& app, Action& action);
 void add_slurm_command(CLI::App& app, Action& action);

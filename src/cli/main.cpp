@@ -82,7 +82,9 @@ int parse_and_run(int argc, char** argv) {
                          add_export_command, add_import_command, add_merge_command})
     add(app, action);
   add_report_command(app, action, command_line);
-  for (const auto add : {add_slurm_command, add_doctor_command, add_other_commands}) add(app, action);
+  for (const auto add :
+       {add_slurm_command, add_doctor_command, add_argument_uses_command, add_other_commands})
+    add(app, action);
   check_command_line({argv + 1, argv + argc}, app);
   try {
     app.parse(argc, argv);

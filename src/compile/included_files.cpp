@@ -89,7 +89,9 @@ std::FILE* IncludedFiles::open(const char* name) {
   const Descriptor file = find_own(name);
   if (!file.is_open()) return nullptr;
   // A copy in memory, so that what was hashed is what is compiled, whoever writes to the file meanwhile.
-  const std::optional<std::string> content = read_own(file, name);
+  std::optional<std::string> content = read_own(file, name);
+  const auto replaced = replaced_.find(fs::path(name).lexically_normal());
+  if (content && replaced != replaced_.end()) content = replaced->second;
   Descriptor copy(::memfd_create("source", MFD_CLOEXEC));
   if (!content || !copy.is_open() || !write_all(copy, *content)) {
     errno = ENOENT;

@@ -31,6 +31,9 @@ class IncludedFiles {
   /// As stat(name, status): names that lead nowhere have no size and no time either.
   int look_at(const char* name, struct stat* status);
 
+  /// From here on own files, by their names in dependencies(), have these texts.
+  void replace(std::map<std::string, std::string> texts) { replaced_ = std::move(texts); }
+
   const Dependencies& dependencies() const { return dependencies_; }
   /// Names that lead out of the roots.
   const std::set<std::string>& refused() const { return refused_; }
@@ -46,6 +49,7 @@ class IncludedFiles {
   std::optional<std::filesystem::path> toolkit_;
   Descriptor left_folder_;  ///< the working folder before
   Dependencies dependencies_;
+  std::map<std::string, std::string> replaced_;
   std::set<std::string> refused_;
 };
 

@@ -23,6 +23,7 @@
 #include "base/library.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "compile/host_code.h"
 #include "compile/included_files.h"
 #include "compile/pool.h"
 
@@ -40,19 +41,6 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
   if (place == std::string::npos) return "";
   const std::size_t start = place + words.size();
   const std::string name = log.substr(start, log.find('"', start) - start);
-  // Headers of the C++ library alone have no ending.
-  constexpr std::array<std::string_view, 20> kOfHosts{
-      "time.h",     "errno.h",  "unistd.h",   "inttypes.h", "omp.h",   "signal.h",   "pthread.h",
-      "locale.h",   "setjmp.h", "wchar.h",    "ctype.h",    "fcntl.h", "sys/time.h", "sys/types.h",
-      "sys/stat.h", "getopt.h", "sys/mman.h", "windows.h",  "mpi.h",   "dirent.h"};
-  const bool is_of_hosts = name.find_first_of("./") == std::string::npos ||
-                           std::find(kOfHosts.begin(), kOfHosts.end(), name) != kOfHosts.end();
-  if (is_of_hosts)
-    return fmt::format(
-        "\n<{0}> is for host code, which is not compiled here. Remove #include <{0}>, or put it and what "
-        "needs it between "
-        "#ifndef __CUDACC_RTC__ and #endif.",
-        name);
   if (source.roots.empty()) return "";
   if (!refused.contains(name))
     return fmt::format("\nIt was looked for in: {}. Name other folders of headers with --include.",
@@ -99,6 +87,8 @@ struct NvrtcApi {
   TILETUNE_LOADED(log, nvrtcGetProgramLog);
   TILETUNE_LOADED(cubin_size, nvrtcGetCUBINSize);
   TILETUNE_LOADED(cubin, nvrtcGetCUBIN);
+  TILETUNE_LOADED(ptx_size, nvrtcGetPTXSize);
+  TILETUNE_LOADED(ptx, nvrtcGetPTX);
   TILETUNE_LOADED(error_string, nvrtcGetErrorString);
 };
 
@@ -177,11 +167,11 @@ Definitions definitions_of(const std::vector<std::string>& options) {
 /// What the compiler calls the lines that define the options' macros.
 constexpr std::string_view kOptions = "options";
 
-/// The source between the macros of the options. Those before it are defined here and not by options, as
-/// NVRTC's own header would replace its parameters T, x or value by them, too. Those behind it are as they
-/// were: NVRTC refuses that of one that the source has defined otherwise, also after an #undef. The lines
-/// have a name of their own.
-std::string checked_text(const CompileRequest& request) {
+/// The source, as `source_text`, between the macros of the options. Those before it are defined here and not
+/// by options, as NVRTC's own header would replace its parameters T, x or value by them, too. Those behind it
+/// are as they were: NVRTC refuses that of one that the source has defined otherwise, also after an #undef.
+/// The lines have a name of their own.
+std::string checked_text(const CompileRequest& request, const std::string& source_text) {
   const Definitions definitions = definitions_of(request.options);
   std::string text;
   if (!definitions.empty()) {
@@ -191,7 +181,7 @@ std::string checked_text(const CompileRequest& request) {
                           definition.second);
     text += fmt::format("#line 1 {}\n", quoted(request.source.name));
   }
-  std::string_view source = request.source.text;
+  std::string_view source = source_text;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (source.starts_with(kByteOrderMark)) source.remove_prefix(kByteOrderMark.size());
   text += source;
@@ -247,10 +237,17 @@ class NvrtcProgram {
     return text.substr(0, text.find('\0'));
   }
 
+  /// PTX where the architecture is a virtual one.
   std::string cubin() const {
     std::size_t size = 0;
     check(nvrtc().cubin_size(program_, &size), "nvrtcGetCUBINSize");
     std::string image(size, '\0');
+    if (size == 0) {
+      check(nvrtc().ptx_size(program_, &size), "nvrtcGetPTXSize");
+      image.resize(size);
+      check(nvrtc().ptx(program_, image.data()), "nvrtcGetPTX");
+      return image;
+    }
     check(nvrtc().cubin(program_, image.data()), "nvrtcGetCUBIN");
     return image;
   }
@@ -396,32 +393,85 @@ bool notices_includes() {
   return included.refused().contains(kMissing);
 }
 
+namespace {
+
+/// What was left out of a source, and the files that this rests on.
+struct KnownHostCode {
+  HostCodeOfKernel host;
+  Dependencies files;
+};
+/// By the hash of the source: what one configuration shows is left out for the next one.
+std::map<std::string, KnownHostCode> known_host_code;
+
+/// Whether NVRTC compiles what includes nothing but that header. One in quotes that is missing counts as
+/// such.
+bool is_readable(const KernelSource& source, const std::vector<std::string>& options,
+                 const std::string& header) {
+  static std::map<std::pair<std::string, std::string>, bool> known;
+  const auto [place, is_new] = known.try_emplace({source.hash(), header});
+  if (!is_new) return place->second;
+  NvrtcProgram program(source, "#include " + header + "\n");
+  return place->second = program.compile(options) == NVRTC_SUCCESS ||
+                         program.log().find("cannot open source file " + header) != std::string::npos;
+}
+
+}  // namespace
+
 Compiled compile_here(const CompileRequest& request) {
   if (is_compiled(request.source.name)) return load_compiled_file(request);
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
+  std::optional<HostCodeOfKernel> host;  // once the source does not compile as it is
+  Dependencies earlier;
+  const auto known = known_host_code.find(request.source.hash());
+  if (known != known_host_code.end() && DependencyCheck().holds(request.source, known->second.files)) {
+    host = known->second.host;
+    earlier = known->second.files;
+  }
+  bool is_known = host.has_value();
   IncludedFiles included(request.source, cuda_include_folder());
-  const auto failed = [&](std::string reason) {
-    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
+  const auto dependencies = [&] {
+    Dependencies all = included.dependencies();
+    all.insert(earlier.begin(), earlier.end());
+    return all;
   };
-  NvrtcProgram program(request.source, checked_text(request));
-  for (const std::string& expression : request.kernel_expressions) program.add_name(expression);
-  errno = 0;
-  const nvrtcResult result = program.compile(options);
-  const int error_number = errno;
-  const std::string log = program.log();
-  // The front end says that memory ran out in the log; ptxas says it on standard error and only gives up in
-  // the log, but leaves the errno of the refused allocation. LLVM, between them, aborts.
-  if (result != NVRTC_SUCCESS && (result == NVRTC_ERROR_OUT_OF_MEMORY || error_number == ENOMEM ||
-                                  log.find("catastrophic error: out of memory") != std::string::npos))
-    throw std::bad_alloc();
-  if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
-  // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-  if (result != NVRTC_SUCCESS)
-    return failed(reason_of_failure(log, nvrtc().error_string(result), request, included.refused()));
+  const auto failed = [&](std::string reason) {
+    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, dependencies()};
+  };
+  std::optional<NvrtcProgram> program;
+  for (std::string log_before;;) {
+    included.replace(host ? host->headers() : std::map<std::string, std::string>());
+    program.emplace(request.source, checked_text(request, host ? host->text() : request.source.text));
+    for (const std::string& expression : request.kernel_expressions) program->add_name(expression);
+    errno = 0;
+    const nvrtcResult result = program->compile(options);
+    const int error_number = errno;
+    const std::string log = program->log();
+    // The front end says that memory ran out in the log; ptxas says it on standard error and only gives up in
+    // the log, but leaves the errno of the refused allocation. LLVM, between them, aborts.
+    if (result != NVRTC_SUCCESS && (result == NVRTC_ERROR_OUT_OF_MEMORY || error_number == ENOMEM ||
+                                    log.find("catastrophic error: out of memory") != std::string::npos))
+      throw std::bad_alloc();
+    if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
+    if (result == NVRTC_SUCCESS) break;
+    // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
+    if (is_known) {  // It may be code that this configuration needs.
+      host.reset();
+      is_known = false;
+      continue;
+    }
+    if (!host) host.emplace(request.source);
+    const auto readable = [&](const std::string& header) {
+      return is_readable(request.source, options, header);
+    };
+    if (!host->leave_out(log, log_before, request.source, dependencies(), readable))
+      return failed(reason_of_failure(host->explained(log, log_before), nvrtc().error_string(result), request,
+                                      included.refused()));
+  }
+  if (host) known_host_code.insert_or_assign(request.source.hash(), KnownHostCode{*host, dependencies()});
   auto binary = std::make_shared<Binary>();
   for (const std::string& expression : request.kernel_expressions) {
-    const auto symbol = program.lowered_name(expression);
+    const auto symbol = program->lowered_name(expression);
     if (!symbol) {
       const std::string start = request.source.text.substr(0, 2);
       const bool is_utf_16 = start == "\xff\xfe" || start == "\xfe\xff";
@@ -432,13 +482,13 @@ Compiled compile_here(const CompileRequest& request) {
     binary->kernel_symbols.push_back(*symbol);
   }
   binary->key = request.key();
-  binary->cubin = program.cubin();
+  binary->cubin = program->cubin();
   if (binary->cubin.size() > kMostCubinBytes)
     return failed(fmt::format(
         "the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
         binary->cubin.size() >> 20, kMostCubinBytes >> 20));
   binary->compile_ms = process_cpu_ms() - started_ms;
-  return {Outcome::ok, "", std::move(binary), included.dependencies()};
+  return {Outcome::ok, "", std::move(binary), dependencies()};
 }
 
 }  // namespace tiletune

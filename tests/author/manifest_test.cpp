@@ -28,7 +28,10 @@ TEST(Draft, AKernelInOneDimension) {
   const Json manifest = json_of(
       "__global__ void saxpy(const float* x, float* y, float a, int n) { y[blockIdx.x * BLOCK] += a * x[0]; "
       "}",
-      {{kIn, kPlain, {false, false, ElementType::f32, 1}, kInt}, {{"BLOCK", 1, std::nullopt, false, {}}}});
+      {{kIn, kPlain, {false, false, ElementType::f32, 1}, kInt},
+       {{"BLOCK", 1, std::nullopt, false, {}}},
+       "",
+       {{.read = true}, {.read = true, .written = true}, {}, {}}});
   const Json& operation = manifest["operation"];
   EXPECT_EQ(operation["dimensions"], Json::array({"n"}));
   EXPECT_EQ(operation["scalars"], Json({{"a", 1}}));
@@ -41,6 +44,49 @@ TEST(Draft, AKernelInOneDimension) {
   EXPECT_EQ(manifest["launch"]["block"], Json::array({"BLOCK"}));
   EXPECT_EQ(manifest["macros"], Json({{"BLOCK", "BLOCK"}}));
   EXPECT_EQ(manifest["arguments"][3], Json({{"scalar", "n"}, {"type", "i32"}}));
+}
+
+TEST(Draft, RolesFollowFromWhatTheCompilerSays) {
+  const auto buffers = [](const std::vector<PointerUse>& uses, const ParameterType& second) {
+    return json_of("__global__ void k(float* a, float* b, int n) {}",
+                   {{kPlain, second, kInt}, {}, "", uses})["operation"]["buffers"];
+  };
+  const auto roles = [&](const PointerUse& a, const PointerUse& b, const ParameterType& second = kPlain) {
+    const Json all = buffers({a, b, {}}, second);
+    return all[0]["role"].get<std::string>() + " " + all[1]["role"].get<std::string>();
+  };
+  const PointerUse reads{.read = true}, writes{.written = true}, both{.read = true, .written = true},
+      passes{.escaped = true};
+  EXPECT_EQ(roles(reads, writes), "in out");
+  EXPECT_EQ(roles(both, passes), "inout inout");
+  EXPECT_EQ(roles(writes, passes, kIn), "out in") << "what is passed on may be const";
+  EXPECT_EQ(roles(reads, {}), "inout inout") << "a kernel writes something";
+  EXPECT_EQ(buffers({}, kPlain)[0]["role"], "inout") << "nothing is known";
+}
+
+TEST(Draft, StructsHaveTheirSizeInBytes) {
+  const ParameterType body{true, false, std::nullopt, 1, 24};
+  const Json buffer =
+      json_of("__global__ void k(B* b, int n) {}", {{body, kInt}, {}})["operation"]["buffers"][0];
+  EXPECT_EQ(buffer["type"], "u8");
+  EXPECT_EQ(buffer["elements"], "n * 24");
+}
+
+TEST(Draft, IndicesFitTheirType) {
+  const auto values = [](ElementType type, const std::string& body) {
+    return json_of("__global__ void k(const float* x, float* y, const T* idx, int n) {\n" + body + " }",
+                   {{kIn, kPlain, {true, true, type, 1}, kInt}, {}})["operation"]["buffers"][2]["values"];
+  };
+  EXPECT_EQ(values(ElementType::u8, "y[0] = x[idx[0]];"), "randint(0, min(n, 256))");
+  EXPECT_EQ(values(ElementType::i16, "y[0] = x[idx[0]];"), "randint(0, min(n, 32768))");
+  EXPECT_EQ(values(ElementType::u8, "for (int j = idx[n]; j < idx[n + 1]; ++j) y[0] = x[j];"),
+            "offsets(min(total, 255))");
+}
+
+TEST(Draft, TexturesAreRefused) {
+  const Signature signature{{{false, false, ElementType::u64, 1}, kPlain}, {}, "", {{.texture = true}, {}}};
+  EXPECT_TRUE(carries(error_of([&] { draft_of("__global__ void k(Texture t, float* y) {}", signature); }),
+                      {"parameter 1, 't'", "texture"}));
 }
 
 TEST(Draft, SizesThatTheSourceDefines) {
@@ -149,7 +195,9 @@ TEST(Draft, WhatItDecidesOfIndicesIsExplained) {
   };
   EXPECT_TRUE(has_line(text("y[0] = x[idx[0]];"), {"// decide:", "indices into x (line 2)"}));
   EXPECT_TRUE(has_line(text("y[0] = x[idx[0] / 2];"), {"constant(0)", "// decide:", "line 2", "range"}));
-  EXPECT_TRUE(has_line(text("y[0] = f(idx) + x[0];"), {"\"idx\"", "// decide:", "-100 to 100", "function"}));
+  const Draft draft = draft_of("__global__ void k(float* y, const int* idx, int n) { y[0] = f(idx); }",
+                               {{kPlain, kIndices, kInt}, {}, "", {{}, {.read = true, .indexes = true}, {}}});
+  EXPECT_TRUE(has_line(draft.manifest, {"\"idx\"", "constant(0)", "// decide:", "indices"}));
   EXPECT_FALSE(has_line(text("y[0] = idx[0] + x[0];"), {"\"idx\"", "values"}));
 }
 
@@ -170,7 +218,7 @@ TEST(Draft, StartsOfRowsAreOffsets) {
   EXPECT_EQ(buffers[2]["elements"], "total");
   EXPECT_EQ(buffers[3]["elements"], "total");
   EXPECT_EQ(buffers[4]["elements"], "nrows");
-  EXPECT_EQ(operation["bytes"], "4 * nrows + 4 * (nrows + 1) + 4 * total + 4 * total + 4 * nrows");
+  EXPECT_EQ(operation["bytes"], "8 * nrows + 4 * (nrows + 1) + 4 * total + 4 * total + 4 * nrows");
   EXPECT_TRUE(has_line(draft.manifest, {"\"rows\"", "starts of rows", "values (line 3)", "cols (line 3)"}));
 }
 

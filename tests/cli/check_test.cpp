@@ -206,6 +206,41 @@ TEST_F(Check, MemoryMayBeReadAsOtherTypes) {
   EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"0 errors", "0 notes"}));
   add(json, "template <int T> __global__ void scale(const float* x, int* y, int n) {}\n");
   EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"note", "y", "f32", "int*"}));
+  add(json, "template <int T> __global__ void scale(const unsigned char* x, float* y, int n) {}\n");
+  EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"note", "x", "f32", "const unsigned char*"}));
+}
+
+TEST_F(Check, ArgumentsOfAnotherKindThanTheParametersAreErrors) {
+  Json json = manifest("kinds");
+  const auto out_of = [&](const std::string& type, const std::string& use) {
+    add(json, "struct One { float* p; };\ntemplate <int T> __global__ void scale(" + type +
+                  " x, float* y, int n) {\n  y[n] = " + use + ";\n}\n");
+    return check(config({"kinds"})).out;
+  };
+  EXPECT_TRUE(has_line(out_of("cudaTextureObject_t", "tex1Dfetch<float>(x, n)"),
+                       {"error", "/arguments/0", "x", "texture"}));
+  for (const char* type : {"unsigned long long", "double", "size_t"})
+    EXPECT_TRUE(has_line(out_of(type, "x"), {"error", "/arguments/0", "x", "an array of f32"})) << type;
+  EXPECT_TRUE(has_line(out_of("float2", "x.x"), {"error", "/arguments/0", "float2"}));
+  EXPECT_TRUE(has_line(out_of("One", "x.p[0]"), {"error", "/arguments/0", "8 bytes"}));
+  json["arguments"][2] = {{"scalar", "n"}, {"type", "i64"}};
+  add(json, "template <int T> __global__ void scale(const float* x, float* y, int* n) { y[*n] = x[0]; }\n");
+  EXPECT_TRUE(has_line(check(config({"kinds"})).out, {"error", "/arguments/2", "i64", "int*"}));
+}
+
+TEST_F(Check, AnInputThatAKernelWritesIsANote) {
+  add(manifest("written"),
+      "template <int T> __global__ void scale(float* x, float* y, int n) {\n"
+      "  y[n] = x[n]; x[0] = 1; }\n");
+  EXPECT_TRUE(has_line(check(config({"written"})).out, {"note", "/arguments/0", "x", "an input", "float*"}));
+}
+
+TEST_F(Check, AnOverloadedKernelIsNamed) {
+  Json json = manifest("twice");
+  json.erase("template_arguments");
+  add(json,
+      "__global__ void scale(const float* x, float* y, int n) {}\n__global__ void scale(double* y) {}\n");
+  EXPECT_TRUE(has_line(check(config({"twice"})).out, {"error", "/kernel", "several functions", "'scale'"}));
 }
 
 TEST_F(Check, WhatTheSourceDoesNotUseOrNeedsIsANote) {

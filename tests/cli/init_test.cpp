@@ -89,28 +89,85 @@ TEST(Init, TemplatesAndTypesOfTheCompiler) {
   EXPECT_EQ(report["source_copy"], "k/k.cu");
 }
 
-TEST(Init, HostCodeIsGuardedInTheCopy) {
+TEST(Init, HostCodeIsLeftOutWhereverAKernelIsCompiled) {
   const Sandbox sandbox;
   const std::string text =
-      "#include <vector>\n#include <cstdio>\n"
+      "#include <vector>\n#include <cstdio>\n#include <cublas_v2.h>\n#include \"timer.h\"\n"
       "__global__ void k(float* a, int n) { const int i = blockIdx.x * BX + threadIdx.x; if (i < n) a[i] = "
       "1; }\n"
       "void launch(float* a, int n) {\n"
       "  cudaMemcpy(a, a, n, cudaMemcpyHostToDevice);\n  k<<<n, BX>>>(a, n);\n}\n"
       "int main() { std::vector<float> a(8); launch(a.data(), 8); std::puts(\"done\"); }\n";
   sandbox.write("k.cu", text);
+  sandbox.write("timer.h",
+                "#pragma once\n#include <chrono>\n#include <thread>\n"
+                "inline double now() { return std::chrono::system_clock::now(); }\n");
   const Finished run = sandbox.run({"init", "k.cu", "--format", "json"});
   ASSERT_EQ(run.code, 0) << run.err;
-  const Json report = Json::parse(run.out);
-  EXPECT_EQ(report["host_code"], Json::parse("[[1, 1], [4, 8]]"));
-  for (const Json& finding : report["findings"]) EXPECT_NE(finding["name"], "cudaMemcpyHostToDevice");
-  EXPECT_EQ(sandbox.run({"check", "k.json"}).code, 0) << "what the other commands compile";
-  EXPECT_EQ(read_file(sandbox.folder() / "k.cu"), text);
-  const Finished beside = sandbox.run({"init", "k/k.cu", "--out", "k", "--force"});
-  EXPECT_FALSE(carries(beside.out, {"__CUDACC_RTC__"})) << "it is guarded already";
-  sandbox.write("own/k.cu", text);
-  EXPECT_TRUE(has_line(sandbox.run({"init", "own/k.cu", "--out", "own"}).out,
-                       {"put", "lines 1, 4-8", "__CUDACC_RTC__"}));
+  for (const Json& finding : Json::parse(run.out)["findings"])
+    EXPECT_NE(finding["name"], "cudaMemcpyHostToDevice");
+  EXPECT_EQ(read_file(sandbox.folder() / "k/k.cu"), text);
+  const Finished check = sandbox.run({"check", "k.json", "--quiet"});
+  EXPECT_EQ(check.code, 0) << check.out;
+}
+
+TEST(Init, HeadersAreCopiedWithTheSource) {
+  const Sandbox sandbox;
+  sandbox.write("src/common.h",
+                "#include \"more/tile.h\"\n__device__ float twice(float v) { return 2 * v; }\n");
+  sandbox.write("src/more/tile.h", "#define TILE 32\n");
+  sandbox.write("common/shared.h", "#define ONE 1\n");
+  sandbox.write("src/scale.cu",
+                "#include \"common.h\"\n#include \"../common/shared.h\"\n"
+                "__global__ void scale(float* y, const float* x) { y[0] = twice(x[0]) + TILE * ONE; }\n");
+  const Finished run = sandbox.run({"init", "src/scale.cu", "--out", "drafts/scale", "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(Json::parse(run.out)["header_copies"],
+            Json({"drafts/common/shared.h", "drafts/scale/common.h", "drafts/scale/more/tile.h"}));
+  const Finished check = sandbox.run({"check", "drafts/scale.json", "--quiet"});
+  EXPECT_EQ(check.code, 0) << check.out;
+  EXPECT_TRUE(fs::remove(sandbox.folder() / "drafts/scale/template.json"));
+  expect_error(sandbox.run({"init", "src/scale.cu", "--out", "drafts/scale"}), kUserError,
+               {"exists already"});
+}
+
+TEST(Init, RolesAreWhatTheKernelDoes) {
+  const Sandbox sandbox;
+  const auto roles = [&](const std::string& text) {
+    sandbox.write("k.cu", text);
+    const Finished run = sandbox.run({"init", "k.cu", "--force", "--format", "json"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    std::string all;
+    for (const Json& finding : Json::parse(run.out)["findings"])
+      if (finding["found"] == "buffer")
+        all += (all.empty() ? "" : "; ") + finding["guess"].get<std::string>();
+    return all;
+  };
+  EXPECT_EQ(roles("__device__ void add(unsigned* bin) { atomicAdd(bin, 1u); }\n"
+                  "__global__ void k(unsigned char* in, unsigned* bins, float2* out, int n) {\n"
+                  "  if (threadIdx.x < n) { add(&bins[in[threadIdx.x]]);\n"
+                  "    reinterpret_cast<float4*>(out)[n] = make_float4(1, 2, 3, 4); } }\n"),
+            "u8, in, randint(0, min(n, 256)); u32, inout; f32, out");
+  EXPECT_EQ(roles("struct Body { float at[3]; int cell; };\ntypedef float vec[3];\n"
+                  "__global__ void k(Body* b, vec* v, Body* other) {\n"
+                  "  b->at[0] += v[1][2]; for (Body* o = other; o->cell; ++o) o->cell = 0; }\n"),
+            "u8, inout; f32, in; u8, inout");
+}
+
+TEST(Init, WhatCannotBeLaunchedIsNamed) {
+  const Sandbox sandbox;
+  const auto expect_refused = [&](const std::string& text, const std::vector<std::string>& parts) {
+    sandbox.write("k.cu", text);
+    expect_error(sandbox.run({"init", "k.cu"}), kUserError, parts);
+  };
+  expect_refused("__global__ void k(cudaTextureObject_t t, float* y) { y[0] = tex1Dfetch<float>(t, 0); }\n",
+                 {"parameter 1, 't'", "texture"});
+  expect_refused("__global__ void k(float* y) { y[0] = 1; }\n__global__ void k(double* y) { y[0] = 1; }\n",
+                 {"line 1", "several functions", "'k'"});
+  expect_refused(
+      "#include <cooperative_groups.h>\n__global__ void k(float* y) {\n"
+      "  y[1] = 2; cooperative_groups::this_grid().sync(); y[0] = y[1]; }\n",
+      {"'k'", "grid.sync()", "cooperative"});
 }
 
 TEST(Init, MacrosThatCountThreadsMayBeDividedBy32) {

@@ -1,6 +1,7 @@
 import csv
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -218,24 +219,39 @@ class Manifests(fixture.SandboxTest):
                 self.write(tune_params=bad)
 
 
-class ReadOnlyArguments(unittest.TestCase):
-    def read_only(self, signature, body, before=""):
-        return Source(f"{before}\n__global__ void k({signature}) {{ {body} }}", None).read_only("k", signature.count(",") + 1)
+class ReadOnlyArguments(fixture.SandboxTest):
+    """A kernel's parameters are p0, p1, ...; each statement does something with its own."""
 
-    def test_const_and_reads_are_proof(self):
-        self.assertEqual(self.read_only("const float *x, float const* __restrict__ y, int n", ""), [True] * 3)
-        self.assertEqual(self.read_only("float *x, float4* y", "float a = x[i]; y[f(i)].x += x[b[2]]; if (x[1]) y[0].x = (x[1]);"),
-                         [True, False])
+    def read_only(self, statements, before="", kind="float *", **keys):
+        parameters = ", ".join(f"{kind}p{number}" for number in range(len(statements)))
+        body = " ".join(re.sub(r"\bp\b", f"p{number}", statement) for number, statement in enumerate(statements))
+        text = f"{before}\n__global__ void k({parameters}, float *o, int i) {{ {body} o[i] = 1; }}"
+        return Source(text, None).read_only("k", len(statements) + 2, **keys)
 
-    def test_anything_else_may_write(self):
-        for body in ("x[0] = 1;", "x[i[2]] += 1;", "*x = 1;", "f(x);", "x[1]++;", "--x[1];", "float *y = x;", "g(&x[1]);",
-                     "x[0].y = 2;", "x[3] <<= 1;", "auto &r = x[1];", "swap(x[1], x[2]);", "swap<int>(y, x[f(1)]);"):
-            with self.subTest(body):
-                self.assertEqual(self.read_only("float *x", body), [False])
+    def test_what_is_written_in_whatever_way(self):
+        before = """#define W(x) x[i] = 1
+typedef float row[3]; struct S { float a[2]; };
+__device__ void f(float *x) { *x = 1; } __device__ void g(const float *x, float &y) { y = x[1]; }
+__device__ __noinline__ void h(float *x) { x[0] = 2; }"""
+        writes = ["p[0] = 1;", "(p[i]) += 1;", "W(p);", "f(p + i);", "g(o, p[1]);", "h(p);", "atomicAdd(&p[i], 1.f);", "++*p;",
+                  "((row *)p)[i][2] = 1;", "((S *)p)[i].a[i & 1] = 1;", '(void)"http://x"; p[i] = 1;',
+                  "{ float *q = i ? p : o; q[i] = 3; }", "{ auto &r = p[1]; r = 1; }", "for (float *q = p; q < p + i; ++q) *q = 0;"]
+        self.assertEqual(self.read_only(writes, before), [False] * (len(writes) + 1) + [True])
 
-    def test_macros_and_comments(self):
-        self.assertEqual(self.read_only("float *x", "W;", "#define W x[0] = 1"), [False])
-        self.assertEqual(self.read_only("float *x", "/* x[0] = 1 */ float y = x[0];"), [True])
+    def test_what_is_only_read(self):
+        reads = ["o[0] += p[i];", "if (p[1] == 0) o[1] = p[2];", "/* p[0] = 1 */ o[2] = ((float4 *)p)[i].x;", ""]
+        self.assertEqual(self.read_only(reads), [True] * len(reads) + [False, True])
 
-    def test_an_unknown_signature_proves_nothing(self):
+    def test_configurations_differ(self):
+        keys = {"parameters": [{"name": "A", "values": [0, 1]}, {"name": "B", "values": list(range(5))}],
+                "macros": {"A": "A", "B": "B"}}
+        statements = ["if (A == 1 && B == 3) p[i] = 1;", "o[0] = p[B];"]
+        self.assertEqual(self.read_only(statements, **keys), [False, True, False, True])
+        keys["parameters"][1]["values"] = list(range(50))
+        self.assertEqual(self.read_only(statements, **keys), [False, False, False, True], "not all were compiled")
+        self.assertEqual(self.read_only(["o[0] = p[B];"], kind="const float *", **keys), [True, False, True])
+
+    def test_what_does_not_compile_proves_nothing(self):
+        self.assertEqual(self.read_only(["o[0] = p[NOWHERE];"]), [False] * 3)
         self.assertEqual(Source("__global__ void other(const float *x) {}", None).read_only("k", 1), [False])
+

@@ -1,4 +1,4 @@
-#include "author/tokens.h"
+#include "compile/tokens.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,138 @@
+#include "compile/host_code.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace host_code_test {
+
+constexpr const char* kSource =
+    "#include <vector>\n"                                      // 1
+    "#include <cuda_fp16.h>\n"                                 // 2
+    "struct Options { std::string name; };\n"                  // 3
+    "float half_of(float x) { return x * SCALE; }\n"           // 4
+    "__global__ void k(float* a) { a[0] = half_of(a[1]); }\n"  // 5
+    "namespace host {\n"                                       // 6
+    "template <class T>\n"                                     // 7
+    "void launch(float* a) {\n"                                // 8
+    "  k<<<1, 1>>>(a);\n"                                      // 9
+    "}  // launches\n"                                         // 10
+    "\n"                                                       // 11
+    "int twice(int a) { return launch<int>(nullptr), a; }\n"   // 12
+    "}\n";                                                     // 13
+
+TEST(HostCode, IsWhatTheCompilerRefusesAndNoKernelNeeds) {
+  HostCode host(kSource);
+  EXPECT_FALSE(host.leave_out({4})) << "the kernel calls it";
+  EXPECT_FALSE(host.leave_out({5, 20}));
+  EXPECT_FALSE(host.leave_out({3})) << "a kernel may take it";
+  EXPECT_EQ(host.lines(), "");
+  EXPECT_TRUE(host.leave_out({1}));
+  EXPECT_TRUE(host.leave_out({9, 12}));
+  EXPECT_FALSE(host.leave_out({9})) << "it is left out already";
+  EXPECT_EQ(host.lines(), "1, 7-10, 12");
+  EXPECT_TRUE(host.leave_out({3}, true));
+  EXPECT_EQ(host.lines(), "1, 3, 7-10, 12");
+  EXPECT_FALSE(HostCode("int call() { return 1; }", {"call"}).leave_out({1}))
+      << "a kernel elsewhere calls it";
+  EXPECT_FALSE(HostCode("template <> struct Of<int> { std::string s; };").leave_out({1}, true))
+      << "the general one would take its place";
+}
+
+TEST(HostCode, HeadersAreLeftOutByName) {
+  HostCode host("#include <vector>\n  #include \"own.h\"\n#define include <x>\n#include <cub/cub.cuh>\n");
+  std::vector<std::string> asked;
+  EXPECT_TRUE(host.leave_out_headers([&](const std::string& header) {
+    asked.push_back(header);
+    return header != "<vector>";
+  }));
+  EXPECT_EQ(asked, (std::vector<std::string>{"<vector>", "\"own.h\"", "<cub/cub.cuh>"}));
+  EXPECT_EQ(host.lines(), "1");
+}
+
+TEST(HostCode, StaysWhereItIs) {
+  HostCode host(kSource);
+  host.leave_out({1, 9});
+  const std::string blanked = host.blanked();
+  EXPECT_EQ(blanked.size(), std::string(kSource).size());
+  EXPECT_EQ(std::count(blanked.begin(), blanked.end(), '\n'), 13);
+  EXPECT_EQ(blanked.find("<<<"), std::string::npos);
+}
+
+TEST(HostCode, TakesAnyText) {
+  for (const char* text : {"", "}", "{", "template <", "void f() {", "namespace a { namespace { }}}", "= {",
+                           "extern \"C\" { int a; }", "#include <", "#include \"", "#include",
+                           "struct __align__(8) S { int a; } s;"}) {
+    HostCode host(text);
+    host.leave_out({1}, true);
+    EXPECT_EQ(host.blanked().size(), std::string(text).size());
+  }
+}
+
+TEST(HostCode, LinesOfErrorsAreThoseOfTheirFiles) {
+  const ErrorLines lines = error_lines(
+      "k.cu(4): error: no\nk.cu(5): warning: no\n../common/a (b).h(7): catastrophic error: cannot open\n"
+      "k.cu(9): error: no (declared at line 3)\nk.cu(x): error: no\n): error\n");
+  EXPECT_EQ(lines, (ErrorLines{{"k.cu", {4, 9}}, {"../common/a (b).h", {7}}}));
+}
+
+/// What NVRTC makes of a source of one kernel, `k`.
+Compiled compiled(const std::string& text) {
+  CompileRequest request;
+  request.source.name = "k.cu";
+  request.source.text = text;
+  request.options = {"--gpu-architecture=sm_90a", "--std=c++17", "--device-as-default-execution-space"};
+  request.kernel_expressions = {"k"};
+  return compile_here(request);
+}
+const std::string kKernel = "__global__ void k(float* a, int n) { a[n] = 1; }\n";
+
+TEST(HostCode, IsLeftOutWhereASourceDoesNotCompileWithIt) {
+  for (const char* text : {"#include <vector>\n#include <iostream>\n#include <no/such.h>\n",
+                           "#include <nvrtc.h>\n#include <cublas_v2.h>\n#include <cuda_gl_interop.h>\n"}) {
+    const Compiled done = compiled(text + kKernel +
+                                   "std::vector<float> all;\n"
+                                   "int main() { cublasHandle_t h; k<<<1, 1>>>(nullptr, 1); }\n");
+    EXPECT_EQ(done.outcome, Outcome::ok) << done.reason;
+  }
+}
+
+TEST(HostCode, OfWhatAKernelNeedsTheErrorStays) {
+  const Compiled typo = compiled(
+      "#include <vector>\nfloat one() { return onne; }\n"
+      "__global__ void k(float* a, int n) { a[n] = one(); }\n");
+  EXPECT_EQ(typo.outcome, Outcome::compile_failed);
+  EXPECT_TRUE(typo.reason.starts_with("k.cu(2): error: identifier \"onne\"")) << typo.reason;
+  EXPECT_NE(typo.reason.find("host code: lines 1, 2 of k.cu"), std::string::npos) << typo.reason;
+  const Compiled lacking = compiled("#include <cublas_v2.h>\n#include \"twice.h\"\n" + kKernel);
+  EXPECT_EQ(lacking.outcome, Outcome::compile_failed) << "what it defines may choose between kernels";
+  EXPECT_NE(lacking.reason.find("\"twice.h\""), std::string::npos) << lacking.reason;
+}
+
+TEST(HostCode, HeadersForDevicesStayBesideThoseForHosts) {
+  const Compiled done = compiled(
+      "#include <cub/block/block_reduce.cuh>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
+      "__global__ void k(float* a, int n) {\n  using Reduce = cub::BlockReduce<float, 64>;\n"
+      "  __shared__ Reduce::TempStorage storage;\n  const float sum = Reduce(storage).Sum(a[n]);\n"
+      "  a[0] = __half2float(__float2half(sum)); }\n"
+      "int main() { cublasCreate(nullptr); }\n");
+  EXPECT_EQ(done.outcome, Outcome::ok) << done.reason;
+}
+
+TEST(Ptx, IsTheResultForAVirtualArchitecture) {
+  CompileRequest request;
+  request.source.name = "k.cu";
+  request.source.text = kKernel;
+  request.options = {"--gpu-architecture=compute_90a"};
+  request.kernel_expressions = {"k"};
+  const Compiled done = compile_here(request);
+  ASSERT_EQ(done.outcome, Outcome::ok) << done.reason;
+  EXPECT_NE(done.binary->cubin.find(".entry " + done.binary->kernel_symbols.front() + "("),
+            std::string::npos);
+}
+
+}  // namespace host_code_test
+}  // namespace tiletune
