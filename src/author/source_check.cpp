@@ -236,10 +236,12 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
     if (argument.kind == Argument::Kind::tensor_map || argument.kind == Argument::Kind::peers) continue;
     const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
       const std::string kernel = is_operation ? build.kernel->label() : "the kernel";
-      findings.push_back({is_error, task.spec->label(), "",
-                          UserError(fmt::format("argument {} of {}, {}, is {}, and the kernel takes {}",
-                                                i + 1, kernel, argument.name, what, parameter.text()),
-                                    is_operation ? place : place.at(i), remedy)});
+      findings.push_back(
+          {is_error, task.spec->label(), "",
+           UserError(fmt::format("argument {} of {}, {}, is {}, and the kernel takes {}", i + 1, kernel,
+                                 argument.name, what,
+                                 is_texture ? "a texture or surface object" : parameter.text()),
+                     is_operation ? place : place.at(i), remedy)});
     };
     const auto& arrays = build.instance.workspace;
     const auto array = std::ranges::find(arrays, argument.name, &SizedWorkspace::name);

@@ -200,7 +200,7 @@ TEST_F(Check, ArgumentsOfOtherTypesThanTheParametersAreFindings) {
 
 TEST_F(Check, MemoryMayBeReadAsOtherTypes) {
   Json json = manifest("vectors");
-  add(json, "template <int T> __global__ void scale(const float4* x, unsigned char* y, unsigned n) {}\n");
+  add(json, "template <int T> __global__ void scale(const float4* x, unsigned* y, unsigned n) {}\n");
   EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"0 errors", "0 notes"}));
   add(json, "template <int T> __global__ void scale(const unsigned* x, float* y, int n) {}\n");
   EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"0 errors", "0 notes"}));

@@ -123,9 +123,9 @@ TEST(CompileHere, WhatFitsIntoNoMessageIsAFailedCompilation) {
 }
 
 TEST(CompileHere, ReasonsAreBoundedUtf8) {
-  std::string many_errors = "int caf\xe9 = ;\n";
+  std::string many_errors = "__device__ int caf\xe9 = ;\n";
   for (int i = 0; i < 90; ++i)
-    many_errors += "undefined_" + std::string(400, 'a') + std::to_string(i) + " x;\n";
+    many_errors += "__device__ undefined_" + std::string(400, 'a') + std::to_string(i) + " x;\n";
   const Compiled compiled = compile_here(scale_request(3, many_errors));
   ASSERT_EQ(compiled.outcome, Outcome::compile_failed);
   EXPECT_LT(compiled.reason.size(), 17000U);
