@@ -264,7 +264,8 @@ TEST_F(Check, WhatTheSourceDoesNotUseOrNeedsIsANote) {
   EXPECT_TRUE(has_line(finished.out, {"Did you mean VEC?"}));
   EXPECT_TRUE(has_line(finished.out, {"note", "/launch", "'scale'", "line 5", "0 bytes"}));
   EXPECT_TRUE(has_line(finished.out, {"note", "/arguments", "y, x, n", "x, y, n"}));
-  EXPECT_TRUE(has_line(finished.out, {"0 errors", "5 notes"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "/arguments/1", "x, is an input", "float*"}));
+  EXPECT_TRUE(has_line(finished.out, {"0 errors", "6 notes"}));
 }
 
 TEST_F(Check, AKernelThatIsNotThereIsAMistakeOfTheManifest) {
