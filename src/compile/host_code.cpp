@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -38,11 +39,21 @@ std::set<std::string> names_in_use(const TokenizedSource& source,
   return names;
 }
 
+/// "identifier "cublasHandle_t" is undefined", "namespace "std" has no member "vector"".
+bool is_of_unknown_name(const std::string& message) {
+  return std::ranges::any_of(
+      std::array{"is undefined", "has no member", "must be a class or namespace name", "is not a template"},
+      [&](const char* words) { return message.find(words) != std::string::npos; });
+}
+
 }  // namespace
 
-ErrorLines error_lines(std::string_view log) {
+ErrorLines error_lines(std::string_view log, bool of_unknown_names) {
   ErrorLines lines;
   for (const std::string& message : split(log, '\n')) {
+    const bool is_left = of_unknown_names ? !is_of_unknown_name(message)
+                                          : message.find("static assertion failed") != std::string::npos;
+    if (is_left) continue;
     const std::size_t close = std::min(message.find("): error"), message.find("): catastrophic error"));
     if (close == std::string::npos) continue;
     const std::size_t open = message.rfind('(', close);
@@ -133,10 +144,9 @@ bool HostCodeOfKernel::leave_out(const std::string& log, std::string& log_before
     const auto text = file.is_open() ? source_content(file) : std::nullopt;
     if (text) headers_.emplace(name, HostCode(*text, source_.second.used()));
   }
-  const ErrorLines errors = error_lines(log);
   const auto leave_out_of_files = [&](bool others) {
     bool any = false;
-    for (const auto& [file, lines] : errors) {
+    for (const auto& [file, lines] : error_lines(log, others)) {
       const auto header = headers_.find(std::filesystem::path(file).lexically_normal());
       if (file == source_.first) any |= source_.second.leave_out(lines, others);
       if (header != headers_.end()) any |= header->second.leave_out(lines, others);
@@ -147,7 +157,7 @@ bool HostCodeOfKernel::leave_out(const std::string& log, std::string& log_before
     if (log.find("cannot open source file") != std::string::npos) missing_ += log;
     return true;
   }
-  const bool is_elsewhere = std::ranges::any_of(errors, [&](const auto& one) {
+  const bool is_elsewhere = std::ranges::any_of(error_lines(log), [&](const auto& one) {
     return one.first != source_.first &&
            !headers_.contains(std::filesystem::path(one.first).lexically_normal());
   });
@@ -159,6 +169,8 @@ bool HostCodeOfKernel::leave_out(const std::string& log, std::string& log_before
   bool any = is_elsewhere && source_.second.leave_out_headers(may_stay);
   for (auto& [name, header] : headers_) any |= is_elsewhere && header.leave_out_headers(may_stay);
   if (any) return true;
+  // What else names something unknown is a mistake, unless a header that is left out may declare it.
+  if (source_.second.lines().empty() && headers().empty()) return false;
   if (!leave_out_of_files(true)) return false;
   if (log_before.empty()) log_before = log;
   return true;

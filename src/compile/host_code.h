@@ -13,8 +13,10 @@ namespace tiletune {
 
 /// Lines of a file in which a compiler's log reports errors, by the file's name.
 using ErrorLines = std::map<std::string, std::set<int>>;
-/// Reads "k.cu(12): error: ..." and "k.cu(1): catastrophic error: ...".
-ErrorLines error_lines(std::string_view log);
+/// Reads "k.cu(12): error: ..." and "k.cu(1): catastrophic error: ...". A static assertion that fails is no
+/// error of host code: it refuses a configuration. `of_unknown_names`: errors of what no header declares
+/// alone.
+ErrorLines error_lines(std::string_view log, bool of_unknown_names = false);
 
 /// What a file holds for the host's compiler: functions that launch kernels, #include <vector>. Which parts
 /// these are is known once NVRTC refuses them.
@@ -25,7 +27,8 @@ class HostCode {
 
   /// Leaves out the parts that have one of these lines: #includes in angle brackets without "..", and
   /// functions that no kernel uses; with `others`, instead any declaration without __global__, __device__ and
-  /// the like. Returns false if no line is in a part that is not left out yet.
+  /// the like, for lines that name what is not known. Returns false if no line is in a part that is not left
+  /// out yet.
   bool leave_out(const std::set<int>& lines, bool others = false);
   /// Leaves out what includes headers, such as "<vector>", that are not readable.
   bool leave_out_headers(const std::function<bool(const std::string& header)>& is_readable);

@@ -100,6 +100,18 @@ TEST(HostCode, IsLeftOutWhereASourceDoesNotCompileWithIt) {
   }
 }
 
+TEST(HostCode, WhatRefusesAConfigurationStays) {
+  EXPECT_EQ(compiled("undeclared one;\n" + kKernel).outcome, Outcome::compile_failed);
+  for (const char* text : {"static_assert(false, \"only 64\");\n", "constexpr int table[1 - 2] = {};\n",
+                           "template <int N> struct Of { static_assert(N > 1); };\nconstexpr Of<1> one;\n",
+                           "void check() { static_assert(sizeof(int) == 1); }\n", "#error no\n"}) {
+    EXPECT_EQ(compiled(text + kKernel).outcome, Outcome::compile_failed) << text;
+    EXPECT_EQ(compiled("#include <vector>\nstd::vector<int> all;\n" + (text + kKernel)).outcome,
+              Outcome::compile_failed)
+        << text;
+  }
+}
+
 TEST(HostCode, OfWhatAKernelNeedsTheErrorStays) {
   const Compiled typo = compiled(
       "#include <vector>\nfloat one() { return onne; }\n"
