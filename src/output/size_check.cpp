@@ -97,18 +97,30 @@ std::string text_of(const SyntaxNode& node) {
   return whole;
 }
 
+/// Whether it has a value for all sizes.
+bool has_a_value(const SyntaxNode& node) {
+  const bool is_logical = node.op == Op::logical_and || node.op == Op::logical_or;
+  if (is_logical || node.op == Op::comparison_chain)
+    return std::all_of(node.operands.begin(), node.operands.end(), has_a_value);
+  return node.op == Op::load ||
+         (node.op == Op::constant && !std::holds_alternative<std::string>(node.constant));
+}
+
 bool is_tautology(const SyntaxNode& node) {
   if (node.op == Op::constant) return node.constant == Value(true);
   if (node.op == Op::logical_and)
     return std::all_of(node.operands.begin(), node.operands.end(), is_tautology);
-  if (node.op == Op::logical_or) return std::any_of(node.operands.begin(), node.operands.end(), is_tautology);
+  if (node.op == Op::logical_or) {
+    const auto first = std::find_if_not(node.operands.begin(), node.operands.end(), has_a_value);
+    return std::any_of(node.operands.begin(), first, is_tautology);
+  }
   if (node.op != Op::comparison_chain) return false;
   const SyntaxNode& first = node.operands.front();
   const auto is = [](const SyntaxNode& constant, std::int64_t number) {
     return constant.op == Op::constant && constant.constant == Value(number);
   };
   if (first.op == Op::modulo && node.comparisons == std::vector{Op::equal})
-    return is(first.operands.back(), 1) && is(node.operands.back(), 0);
+    return has_a_value(first.operands.front()) && is(first.operands.back(), 1) && is(node.operands.back(), 0);
   return std::all_of(node.operands.begin(), node.operands.end(),
                      [&](const SyntaxNode& one) { return one.op == Op::load && one.slot == first.slot; }) &&
          std::all_of(node.comparisons.begin(), node.comparisons.end(), [](Op op) {

@@ -28,8 +28,9 @@ TEST(Satisfy, AConditionThatCannotBeEvaluatedDoesNotHold) {
 TEST(HoldsAlways, WhatNoSizeCanBreakIsNoCondition) {
   for (const char* condition : {"M == M", "M % 1 == 0", "(M <= 128) or true", "M <= M and (N % 1) == 0"})
     EXPECT_TRUE(holds_always(condition, {"M", "N"})) << condition;
-  for (const char* condition : {"M == N", "M % 1 == 1", "1 % M == 0", "M % 2 == 0", "(M <= 128) or false",
-                                "M % 1 != 0", "M % 1 == N", "M % 1 == 0 == N"})
+  for (const char* condition :
+       {"M == N", "M % 1 == 1", "1 % M == 0", "M % 2 == 0", "(M <= 128) or false", "M % 1 != 0",
+        "M % (N - 1) == 0 or true", "M // N % 1 == 0", "M % 1 == N", "M % 1 == 0 == N"})
     EXPECT_FALSE(holds_always(condition, {"M", "N"})) << condition;
 }
 
