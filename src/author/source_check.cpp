@@ -251,6 +251,9 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
                                     : argument.type;
     const bool is_widened = is_operation && is_buffer && build.kernel->is_reference() && is_floating(type);
     if (is_widened) type = ElementType::f64;
+    const bool is_null = !is_buffer && argument.type == ElementType::i64 &&
+                         argument.value == Value(std::int64_t{0}) && parameter.pointer;
+    if (is_null) continue;
     const bool is_other_kind = is_texture || is_buffer != parameter.pointer;
     const Match match = is_other_kind  ? Match::no
                         : !is_buffer   ? scalar_match(type, parameter)

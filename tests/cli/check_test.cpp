@@ -510,7 +510,7 @@ TEST_F(Check, T1ProblemsHaveTheMacrosAndOptionsOfKernelTuner) {
       "__global__ void __launch_bounds__(bx * block_size_y * block_size_z) k(float* out) {\n"
       "  static_assert(block_size_x == bx && grid_size_x == 64 / bx);\n  out[threadIdx.x] = 1;\n}\n");
   const std::string file = sandbox_.write("t1.json", R"({"ConfigurationSpace": {"TuningParameters":
-      [{"Name": "bx", "Values": "[16, 32]"}]}, "KernelSpecification": {"Language": "CUDA", "KernelName": "k",
+      [{"Name": "bx", "Values": "[16, 32, 64]"}]}, "KernelSpecification": {"Language": "CUDA", "KernelName": "k",
       "KernelFile": "k.cu", "ProblemSize": [64], "LocalSize": {"X": "bx"}, "GridDivX": ["bx"],
       "CompilerOptions": ["-O3", "-Xcompiler", "-Wall", "-use_fast_math"],
       "Arguments": [{"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",

@@ -302,7 +302,8 @@ TEST(T1Problem, OfAnotherSizeIsAnotherProblem) {
   sweep(4096, 64);
   const Finished ranked = sandbox.run({"rank", "--db", "r.db", "--format", "json"});
   std::vector<std::string> groups;
-  for (const auto& group : nlohmann::json::parse(ranked.out).at("groups"))
+  const auto ranking = nlohmann::json::parse(ranked.out);
+  for (const auto& group : ranking.at("groups"))
     groups.push_back(group.at("problem").get<std::string>() + ": " +
                      group.at("conditions").get<std::string>());
   std::ranges::sort(groups);
