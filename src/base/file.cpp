@@ -306,8 +306,8 @@ using JsonBuilder = nlohmann::detail::json_sax_dom_callback_parser<nlohmann::ord
 /// Refuses integers beyond 64 bits, which the library rounds to floats.
 class ExactBuilder : public JsonBuilder {
  public:
-  ExactBuilder(nlohmann::ordered_json& json, Watcher& watcher, std::string_view text, const Where& where)
-      : JsonBuilder(json, std::ref(watcher)), text_(text), where_(where) {}
+  ExactBuilder(nlohmann::ordered_json& json, Watcher& watcher, std::string_view text, Where where)
+      : JsonBuilder(json, std::ref(watcher)), text_(text), where_(std::move(where)) {}
 
   bool number_float(double number, const std::string& written) {
     if (written.find_first_of(".eE") != std::string::npos) return JsonBuilder::number_float(number, written);

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <numeric>
+#include <ranges>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -100,9 +101,9 @@ std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::s
 void place_tests(std::vector<Level>& levels, const std::vector<const Condition*>& conditions) {
   for (const Condition* condition : conditions) {
     bool is_complete = true;
-    for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-      if (!std::ranges::binary_search(condition->parameters, level->parameter)) continue;
-      level->tests.push_back({condition, is_complete});
+    for (Level& level : std::ranges::reverse_view(levels)) {
+      if (!std::ranges::binary_search(condition->parameters, level.parameter)) continue;
+      level.tests.push_back({condition, is_complete});
       is_complete = false;
     }
   }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -26,7 +27,13 @@ bool has_rows(const Sandbox& sandbox, Outcome outcome, std::int64_t count) {
   return kernels_with(rows_of(sandbox), outcome) >= count;
 }
 
-std::string status_of(pid_t process) { return read_file("/proc/" + std::to_string(process) + "/status"); }
+/// A file of /proc about a process.
+std::string said_of(pid_t process, const std::string& file) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/" + file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string status_of(pid_t process) { return said_of(process, "status"); }
 
 /// Until the signal sent last has been taken: two that are pending count as one.
 bool is_taken(pid_t process) {
@@ -42,8 +49,7 @@ bool catches(pid_t process, int signal) {
 }
 
 bool has_worker(pid_t process) {
-  const std::string task = std::to_string(process);
-  return !read_file("/proc/" + task + "/task/" + task + "/children").empty();
+  return !said_of(process, "task/" + std::to_string(process) + "/children").empty();
 }
 
 void expect_interrupted(const Sandbox& sandbox, const Finished& run) {
