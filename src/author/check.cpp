@@ -115,8 +115,9 @@ class Checker {
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Check each value, then delete its comment."));
     if (!kernel.nvcc_options.empty())
-      note(UserError(fmt::format("NVRTC compiles without {}", join(kernel.nvcc_options, ", ")), kernel.where,
-                     "Nothing: tiletune compiles device code alone, for the GPU that it runs on."));
+      note(UserError(fmt::format("options of nvcc are left out: {}", join(kernel.nvcc_options, ", ")),
+                     kernel.where,
+                     "Nothing needs to be changed: only device code is compiled, for the GPU that runs it."));
     if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});
     if (kernel.operation.is_unverified)
       note(UserError(R"(results will not be verified: "reference" is "none")", kernel.where.at("operation"),
