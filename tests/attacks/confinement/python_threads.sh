@@ -1,5 +1,5 @@
 # tries: a reference in Python that starts threads without end
-# must not: have more than a few thousand, or run to its deadline
+# must not: have more than a few thousand threads, or run to its deadline
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 python_reference <<'END'
 import threading

@@ -1,5 +1,5 @@
-# tries: files that the shell had open when it started tiletune, from the programs of Slurm that tiletune starts
-# must not: be open in any of them
+# tries: files that the shell has open when it starts tiletune, which then starts Slurm's programs
+# must not: be open in those programs
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 echo "$copies" | kernel copy
 echo TOPSECRET >secret

@@ -1,5 +1,5 @@
-# tries: a database with rows that tiletune cannot read: samples that do not unpack, an outcome that nobody knows
-# must not: be merged unasked, or keep the other rows from being read or merged with --skip-bad
+# tries: a database with rows that tiletune cannot read: samples that cannot be unpacked, an unknown outcome
+# must not: be merged without --skip-bad, or keep the other rows from being read or merged with it
 source "$REPOSITORY/tests/attacks/common.sh"
 recorded mine.db
 recorded other.db

@@ -1,5 +1,5 @@
-# tries: links to files of the kernel that never end, to themselves and to secrets that are not JSON, in place of inputs
-# must not: hang, end as an internal error, or have what is behind the link quoted
+# tries: in place of inputs, links to endless files of /proc and /sys, to themselves, and to secrets that are not JSON
+# must not: hang, end as an internal error, or have the linked file quoted
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 echo "$copies" | kernel copy
 ln -s loop loop

@@ -1,5 +1,5 @@
-# tries: to have writers killed in the midst of their output, and files beside it that look like their drafts
-# must not: leave anything that the next run does not remove, or remove what others made
+# tries: writers that are killed while they write, and other files whose names look like unfinished ones
+# must not: leave anything that the next run does not remove, or remove files of others
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 recorded rows.db
 mkdir out

@@ -1,5 +1,5 @@
-# tries: limits of memory, of the size of files, of descriptors and processes, and a closed standard output
-# must not: end as an internal error or by a signal, or without a remedy
+# tries: low limits on memory, file size, descriptors and processes, and a closed standard output
+# must not: end with an internal error, by a signal, or without a remedy
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 recorded rows.db
 echo "$copies" | kernel copy

@@ -1,5 +1,5 @@
-# tries: symbolic links to files and folders elsewhere in place of outputs that nobody named: report.html, results, slurm
-# must not: write where they lead; a link that was typed is followed
+# tries: symbolic links to files and folders elsewhere in place of default outputs: report.html, results, slurm
+# must not: write where they lead; a link that the user types is followed
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 recorded rows.db
 echo mine >mine

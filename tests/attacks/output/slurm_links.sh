@@ -1,5 +1,5 @@
-# tries: links among the files of an array: to a secret in place of a shard's state, to a file in place of its database
-# must not: be shown by 'slurm status', or be written through by jobs that 'slurm' writes
+# tries: links among the files of an array, in place of a shard's state (to a secret) and of its database
+# must not: have the secret shown by 'slurm status', or jobs of 'slurm' write through a link
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 echo "$copies" | kernel copy
 attempt "$TILETUNE" slurm config.json -o array
