@@ -126,7 +126,7 @@ class Arguments:
                                 "and scalars such as numpy.int32(5)")
         for symbol in cmem_args or {}:
             if not symbol.isidentifier():
-                raise ValueError(f"cmem_args: {symbol!r} is not the name of an array")
+                raise ValueError(f"cmem_args: {symbol!r} is not a name; use that of a __constant__ array")
         self.constants = {symbol: Array(f"constant_{symbol}", numpy.asarray(value), False)
                           for symbol, value in (cmem_args or {}).items()}
 

@@ -115,7 +115,7 @@ class Checker {
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Check each value, then delete its comment."));
     if (!kernel.nvcc_options.empty())
-      note(UserError(fmt::format("options of nvcc are left out: {}", join(kernel.nvcc_options, ", ")),
+      note(UserError(fmt::format("nvcc options that are left out: {}", join(kernel.nvcc_options, ", ")),
                      kernel.where,
                      "Nothing needs to be changed: only device code is compiled, for the GPU that runs it."));
     if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});
@@ -167,7 +167,7 @@ class Checker {
       if (const ConstraintReport& report = task.space.constraints()[i]; report.without_value > 0)
         add(false, task,
             UserError(report.fault_text(), task.spec->constraints[i].require.where,
-                      "A constraint before it can exclude them with a reason of its own."));
+                      "To exclude them with a reason, list another constraint before it."));
   }
 
   void evaluate(const Task& task) {

@@ -130,11 +130,10 @@ class Drafter {
       throw refusal(fmt::format("the kernel '{}' has no parameters, so that it has no output", kernel_.name),
                     "Pass what it reads and writes as pointers.");
     if (signature_.waits_for_grid)
-      throw refusal(
-          fmt::format("the kernel '{}' waits for its whole grid, as with grid.sync(), which needs a "
-                      "cooperative launch",
-                      kernel_.name),
-          "Cooperative launches are not supported: split the kernel there into two launches.");
+      throw refusal(fmt::format("the kernel '{}' has a grid-wide barrier, such as grid.sync(), which needs a "
+                                "cooperative launch",
+                                kernel_.name),
+                    "Cooperative launches are not supported: split the kernel there into two launches.");
     // A macro may stand for several parameters.
     const bool are_named = kernel_.parameter_names.size() == signature_.parameters.size();
     for (std::size_t i = 0; i < signature_.parameters.size(); ++i) {
@@ -147,7 +146,7 @@ class Drafter {
             fmt::format("parameter {}, '{}', is a texture or surface object, which is not supported "
                         "as an input",
                         i + 1, name),
-            "Read from a pointer to const, or through __ldg().");
+            "Take a pointer to const instead, and read it with __ldg().");
       if (type.pointer) {
         buffers_.push_back(buffer_of(name, type, use));
         arguments_.push_back(fmt::format(R"({{"buffer": "{}"}})", name));
@@ -407,7 +406,7 @@ class Drafter {
     if (uses.empty()) {
       if (!buffer.indexes) return;
       buffer.values = "constant(0)";
-      buffer.question = "the values, which the kernel uses as indices. 0 is not out of bounds";
+      buffer.question = "the values, which the kernel uses as indices. 0 is within bounds";
       return;
     }
     std::set<std::string> ranges;
@@ -420,7 +419,7 @@ class Drafter {
     buffer.question = fmt::format("the values, which are indices into {}", places_of(uses));
     if (!is_known) {
       buffer.values = "constant(0)";
-      buffer.question += ". Their range does not follow from the source; 0 is not out of bounds";
+      buffer.question += ". Their range does not follow from the source; 0 is within bounds";
       return;
     }
     std::string least = *ranges.begin();
@@ -588,7 +587,7 @@ class Drafter {
                       "number of elements{}{}.",
                       buffer.name, tiletune::name(buffer.type), buffer.elements, buffer.role, values,
                       &buffer == &buffers_.back() ? "" : ",",
-                      buffer.sure ? "" : "; the role: the kernel passes its address on",
+                      buffer.sure ? "" : "; the role, because the kernel passes the array's address on",
                       buffer.question.empty() ? "" : "; " + buffer.question));
       const bool is_sum = buffer.elements.find('+') != std::string::npos;
       bytes.push_back(fmt::format("{} * {}", size_bytes(buffer.type) * (buffer.role == "inout" ? 2 : 1),

@@ -121,7 +121,7 @@ std::optional<UserError> overload_fault(const std::string& kernel, const std::st
       reason.find(fmt::format("\"{}\"", kernel)) == std::string::npos)
     return std::nullopt;
   return UserError(fmt::format("several functions are named '{}', with different parameters", kernel), where,
-                   "Choose one by giving it another name: a manifest names a kernel without its parameters.");
+                   "Give the one to tune another name: a manifest names a kernel without its parameters.");
 }
 
 /// "...tiletune_codesIJLi516ELi519EEE...": 516 and 519.

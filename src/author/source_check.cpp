@@ -262,9 +262,9 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
     if (match != Match::yes)
       add(match == Match::no,
           fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
-          is_texture      ? "Texture objects are not supported as inputs: read from a pointer to const."
-          : is_other_kind ? is_buffer ? "Take a pointer in its place, or pass a scalar."
-                                      : "Pass a buffer or workspace in its place."
+          is_texture      ? "They are not supported as inputs: take a pointer to const instead."
+          : is_other_kind ? is_buffer ? "Let the kernel take a pointer there, or pass a scalar."
+                                      : "Pass a buffer or a workspace there."
           : is_widened    ? "A reference takes double* for every floating-point buffer."
           : is_operation  ? "Take the type of the buffer or scalar."
           : is_buffer     ? "Give the buffer or workspace the kernel's type."
@@ -274,7 +274,7 @@ void compare_types(const CheckedBuild& build, const std::vector<ArgumentValue>& 
       add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
     else if (!is_operation && is_buffer && i < uses.size() && uses[i].written &&
              is_input(task, argument.name))
-      add(false, "an input that it may write to", R"(Give the buffer the role "inout" or "out".)");
+      add(false, "an input that the kernel may write to", R"(Give the buffer the role "inout" or "out".)");
   }
 }
 
@@ -397,7 +397,7 @@ std::vector<CheckFinding> type_faults(const CheckedBuild& build, const Compiled&
       findings.push_back(
           {true, task.spec->label(), "",
            UserError(
-               fmt::format("the kernel '{}' waits for its whole grid, as with grid.sync(), which needs a "
+               fmt::format("the kernel '{}' has a grid-wide barrier, such as grid.sync(), which needs a "
                            "cooperative launch",
                            launch.kernel_expression),
                launch_place(*task.spec, launch.listed),

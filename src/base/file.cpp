@@ -203,10 +203,10 @@ Descriptor open_input(const fs::path& path) {
   const Where where{path.string(), ""};
   struct stat status {};
   const auto check = [&] {
-    if (S_ISDIR(status.st_mode))
-      throw UserError("this is a folder, not a file", where, "Name the file in it.");
+    if (S_ISDIR(status.st_mode)) throw UserError("this is a folder, not a file", where, "Name a file in it.");
     if (S_ISFIFO(status.st_mode) || (S_ISREG(status.st_mode) && !is_of_kernel(path))) return;
-    throw UserError(fmt::format("this is a {}, not a file", S_ISSOCK(status.st_mode) ? "socket" : "device"),
+    throw UserError(fmt::format("this is a {}, not a regular file",
+                                S_ISSOCK(status.st_mode) ? "socket" : "device or a file of /proc or /sys"),
                     where, "Name a file.");
   };
   // A device may never end, and merely opening it may do something.
@@ -314,7 +314,7 @@ class ExactBuilder : public JsonBuilder {
     constexpr std::size_t kMostShown = 40;
     throw UserError(fmt::format("the number {} is out of range", written.substr(0, kMostShown)),
                     Where{where_.file, line_and_column(text_, text_.find(written))},
-                    "Use integers of 64 bits and finite numbers.");
+                    "Use 64-bit integers and finite numbers.");
   }
 
  private:

@@ -214,7 +214,7 @@ void add_check_command(CLI::App& app, Action& action) {
   command.add_flag("-q,--quiet", options.quiet, "No progress, only results");
   command.footer(
       "Reads every template, builds every space, evaluates launches, compiles references, kernels that\n"
-      "compute inputs and a few configurations of each template, and runs functions of Python. Exit code 1:\n"
+      "compute inputs and a few configurations of each template, and runs Python functions. Exit code 1:\n"
       "something would fail.\n"
       "Examples:\n  tiletune check configs/softmax.json\n"
       "  tiletune check my_kernel.json --gpu A100-80GB --problem 4096x4096\n"

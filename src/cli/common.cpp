@@ -65,7 +65,7 @@ void note_earlier_sources(const Database& database, const TrialFilter& filter, c
                flag.empty() ? "" : fmt::format(" ({} shows {})", flag, hidden == 1 ? "it" : "them"));
   for (const std::string& name : database.edited_templates())
     if (filter.templates.empty() || std::ranges::find(filter.templates, name) != filter.templates.end())
-      fmt::print(stderr, "note: the source of {} was edited since its rows were recorded: sweep it again\n",
+      fmt::print(stderr, "note: the source of {} was edited after its rows were recorded: sweep it again\n",
                  printable(name));
 }
 
@@ -125,9 +125,9 @@ void check_default(const CLI::App& command, const std::string& option, const std
     place /= name;
     std::error_code ignored;
     if (std::filesystem::is_symlink(place, ignored))
-      throw UserError("this is a symbolic link, and no output follows one that was not named",
+      throw UserError("this is a symbolic link, and tiletune writes through one only if you name it",
                       Where{place.string(), ""},
-                      fmt::format("If it leads where you want to write, name it: {} {}",
+                      fmt::format("To write where it leads, name it: {} {}",
                                   option == "--output" ? "-o" : option, shell_quoted(output.string())));
   }
 }

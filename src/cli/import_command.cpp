@@ -53,14 +53,14 @@ std::string as_text(const ImportSummary& summary) {
                       known == 0 ? "" : fmt::format(", {} of them present already", known),
                       outcome_summary({summary.outcomes.begin(), summary.outcomes.end()}));
   if (summary.repeats > 0)
-    text += fmt::format("  {} of these {} a configuration of the file, whose {} row counts\n",
+    text += fmt::format("  {} of the rows {} an earlier row's configuration; the {} one counts\n",
                         summary.repeats, summary.repeats == 1 ? "repeats" : "repeat",
                         summary.is_fastest_kept ? "fastest" : "last");
   if (summary.profiled > 0)
     text += fmt::format("  left out: {} of launches under a profiler, whose times are not the kernel's\n",
                         counted(summary.profiled, "row"));
   if (summary.bad_rows > 0)
-    text += fmt::format("  left out: {}, the first of them {}\n", counted(summary.bad_rows, "bad row"),
+    text += fmt::format("  cannot be read, left out: {}; the first: {}\n", counted(summary.bad_rows, "row"),
                         printable(summary.first_bad));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
@@ -140,8 +140,9 @@ int run(ImportOptions& options) {
     try {
       const ImportSummary summary = import_file(database, file, options.facts, take);
       if (summary.rows == 0)
-        throw UserError(summary.bad_rows == 0 ? "the file has no rows" : "the file has bad rows alone",
-                        Where{file.string(), ""}, summary.first_bad);
+        throw UserError(
+            summary.bad_rows == 0 ? "the file has no rows" : "no row of the file can be read, the first:",
+            Where{file.string(), ""}, summary.first_bad);
       files.push_back(as_json(summary));
       text += as_text(summary);
     } catch (const UserError& error) {
@@ -264,7 +265,7 @@ int run(MergeOptions& options) {
         fmt::format("{}: {}, {} new, {} replaced; {}, {}{}\n", printable(file.string()),
                     counted(summary.rows, "row"), summary.new_rows, summary.replaced,
                     counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"),
-                    summary.skipped > 0 ? fmt::format("; {} left out: cannot be read", summary.skipped) : "");
+                    summary.skipped > 0 ? fmt::format("; {} left out (unreadable)", summary.skipped) : "");
   }
   text += fmt::format("{} now has {}\n", printable(options.output.string()), counted(merged.rows, "row"));
   print_either(json, {{"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}}, text);
@@ -285,8 +286,8 @@ void add_import_command(CLI::App& app, Action& action) {
   command.add_option("--db", options.database, "Results database")->capture_default_str();
   command.add_option("--gpu", options.facts.gpu, "The GPU's full name, in place of what the files say");
   command.add_option("--problem", options.facts.problem,
-                     "The problem, such as 4096x4096, where a file does not say it; of NVBench also the axes "
-                     "that are its sizes, such as M,N");
+                     "The problem, such as 4096x4096, if a file does not name it; for NVBench also the axes "
+                     "that hold its sizes, such as M,N");
   command.add_option("--kernel", options.facts.kernel,
                      "The kernel's name, which becomes the template, where a file does not say it");
   command.add_option("--time-unit", options.facts.time_unit,

@@ -149,11 +149,11 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {
     // Paths that cannot be resolved, and limits: no thread, no descriptor.
     return report("error",
-                  {error.what(), "Check the path, free space, and the limits of this process (ulimit -a)."},
+                  {error.what(), "Check the path, free disk space and the process's limits (ulimit -a)."},
                   kUserError);
   } catch (const std::bad_alloc&) {
     const UserError error("out of memory",
-                          "Choose fewer rows or problems, or let the process use more (ulimit -v).");
+                          "Choose fewer rows or problems, or let the process use more memory (ulimit -v).");
     return report("error", error, kUserError);
   } catch (const std::exception& error) {
     return report("internal error", {error.what(), ""}, kInternalError);

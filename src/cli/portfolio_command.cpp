@@ -67,7 +67,7 @@ void add_portfolio_command(CLI::App& app, Action& action) {
              "At most N kernels; the table has the regret of 1, 2, ... N",
              {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio), .shows_default = true});
   add_option(command, "--folds", options.portfolio.folds,
-             "Folds of the cross-validation over problems; the number of problems leaves one out at a time, "
+             "Folds of the cross-validation over problems; one fold per problem leaves one out at a time, "
              "0 skips it",
              {.check = whole_number(), .shows_default = true});
   add_option(command, "--seed", options.portfolio.seed,

@@ -238,7 +238,7 @@ void check_folder(const fs::path& folder, const Json& plan) {
   for (auto entry = fs::recursive_directory_iterator(folder, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
     if (entry->is_symlink(error))
-      throw UserError("this is a symbolic link, which 'tiletune slurm' did not make",
+      throw UserError("this is a symbolic link, which 'tiletune slurm' did not create",
                       Where{entry->path().string(), ""}, "Remove it, or name another folder with -o FOLDER.");
   if (!fs::exists(folder / kSlurmPlan, error)) {
     if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return;
@@ -381,7 +381,7 @@ void add_slurm_command(CLI::App& app, Action& action) {
   add_option(command, "--cpus-per-task", options.cpus, "Cores of a task, which compile",
              {.check = CLI::Range(1, 4096)});
   command.add_option("--time", options.time,
-                     "Time limit of a task, as sbatch takes it (2:00:00). The rest is queued again after it");
+                     "Time limit of a task, as sbatch takes it (2:00:00). Unfinished tasks are requeued");
   add_option(command, "--sbatch", options.sbatch,
              "Option of sbatch for all jobs, such as --sbatch=--partition=gpu (repeatable)",
              {.one_each = true});

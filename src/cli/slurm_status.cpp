@@ -248,7 +248,7 @@ int run(const StatusCommand& options) {
 Action add_slurm_status(CLI::App& slurm) {
   auto options = std::make_shared<StatusCommand>();
   CLI::App* command =
-      slurm.add_subcommand("status", "Show what has become of the shards; exit status 1 until all are done");
+      slurm.add_subcommand("status", "Show the state of each shard; exit status 1 until all are done");
   command->add_option("FOLDER", options->folder, "Folder that 'tiletune slurm' wrote")->required();
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   return [options] { return run(*options); };

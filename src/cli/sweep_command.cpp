@@ -100,7 +100,7 @@ void tell_what_begins(const SweepCommand& options, Format format, const TuneSpec
   if (!strategy.empty()) notes.push_back(strategy);
   for (const TemplateSpec& kernel : spec.templates) {
     if (!kernel.nvcc_options.empty())
-      notes.push_back(fmt::format("{}: options of nvcc are left out: {}", kernel.where.file,
+      notes.push_back(fmt::format("{}: nvcc options that are left out: {}", kernel.where.file,
                                   join(kernel.nvcc_options, ", ")));
     const std::size_t open = decisions_of(kernel).size();
     if (open == 0) continue;

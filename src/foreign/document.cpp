@@ -201,7 +201,7 @@ class DocumentReader {
   void check_size(std::size_t behind) const {
     if (behind > element_begin_ + kLargestElement ||
         pool_.Size() + document_.GetStackCapacity() > kLargestElement)
-      refuse_size("a single row or member is too large to be one");
+      refuse_size("a single row or member is too large");
   }
 
   void refuse_size(const char* what) const {
@@ -237,7 +237,7 @@ DocumentEnd read_table(const std::filesystem::path& file, const DocumentEvents& 
   for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) {
     text += piece;
     if (text.size() > kLargestElement)
-      throw UserError("the table is too large to be one", Where{file.string(), ""},
+      throw UserError("too large for a table of CUTLASS's profiler", Where{file.string(), ""},
                       "Is this the file you meant?");
   }
   const std::vector<std::string> lines = split(text, '\n');

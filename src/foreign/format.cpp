@@ -116,7 +116,7 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   trial.gpu = known(is_renamed ? facts.gpu : gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
                     "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
   trial.problem = known(problem, facts, &ImportFacts::problem, "which problem it is for",
-                        facts.replayed ? "--problem 4096x4096 of 'tiletune import', and replay the database"
+                        facts.replayed ? "tiletune import FILE --db X.db --problem 64x64, then --replay X.db"
                                        : "--problem 4096x4096",
                         where);
   check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});

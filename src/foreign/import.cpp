@@ -150,7 +150,7 @@ class Import {
       if (facts_.replayed || !error.where().pointer.starts_with(where.pointer)) throw;
       if (!facts_.skip_bad)
         throw UserError(error.message(), error.where(),
-                        error.remedy() + " To leave out such rows: --skip-bad.");
+                        error.remedy() + " Or leave out such rows: --skip-bad.");
       if (summary_.bad_rows++ == 0) summary_.first_bad = error.where().text() + ": " + error.message();
       return;
     }
@@ -216,11 +216,11 @@ class Import {
 
   [[noreturn]] void refuse(const Trial& row, const char* whose, double other_us, const Where& where) const {
     const auto said = [](double us) { return us > 0 ? fmt::format("{:.6g} us", us) : "no time"; };
-    throw UserError(fmt::format("this configuration took {}, but {} has {} for it on '{}'",
+    throw UserError(fmt::format("the row has {} for its configuration, but {} has {} for it on '{}'",
                                 said(time_of(row)), whose, said(other_us), row.gpu),
                     where,
-                    facts_.replayed ? "Import it with --recorded-again, and replay the database."
-                                    : "If this is another GPU, name it: --gpu NAME. If the same GPU was "
+                    facts_.replayed ? "tiletune import FILE --db X.db --recorded-again, then --replay X.db."
+                                    : "If this is another GPU, name it: --gpu NAME. If it is the same GPU, "
                                       "recorded again: --recorded-again.");
   }
 

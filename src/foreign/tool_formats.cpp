@@ -90,8 +90,8 @@ class KernelTunerFormat : public ForeignFormat {
       if (value == nullptr) {
         value = &in_key[i];
       } else if (!in_key.empty() && differ(*value, in_key[i], trim(written[i]))) {
-        throw UserError(fmt::format("the key says {} of the parameter '{}', the row {}", trim(written[i]),
-                                    name, to_json_text(*value)),
+        throw UserError(fmt::format("the key has {} for the parameter '{}', but the row has {}",
+                                    trim(written[i]), name, to_json_text(*value)),
                         where, "Correct or remove the row.");
       }
       parameters.emplace_back(name, value);
@@ -333,7 +333,7 @@ class NvbenchFormat : public ForeignFormat {
       if (axis == parameters.end() && &size == &sizes.front()) break;  // it is the problem itself
       if (axis == parameters.end())
         throw UserError(fmt::format("there is no axis '{}', which --problem names", trim(size)), where,
-                        "Name axes of every benchmark, or a problem.");
+                        "Name axes that every benchmark has (M,N), or the problem (4096x4096).");
       size = axis->second->IsString() ? text(*axis->second) : to_json_text(*axis->second);
       parameters.erase(axis);
       trial.problem = join(sizes, "x");
@@ -405,7 +405,7 @@ class CutlassFormat : public ForeignFormat {
       if (column.ends_with("_kind")) at = sizes;
     }
     if (at != figures || trial.problem.empty())
-      throw UserError("the row has no sizes or no figures", where, "Is this CSV of CUTLASS's profiler?");
+      throw UserError("the row has no sizes or no figures", where, "Is this a CSV of CUTLASS's profiler?");
     trial.operation = trial.template_name;
     set_parameters(parameters, where, trial);
     set_outcome(kCutlassWords, text_of(row, "Disposition"), "is not a known disposition", where,

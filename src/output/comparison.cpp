@@ -89,9 +89,9 @@ Lines lines_above(const Comparison& comparison) {
   if (comparison.statistic != Statistic::median)
     lines.push_back(fmt::format("time_us is the {} of each row's samples (--statistic)", statistic));
   if (comparison.other_statistic > 0)
-    lines.push_back(fmt::format("note: {} without {}: the time that they have is compared, {}",
+    lines.push_back(fmt::format("note: {} without a {}, compared by {} instead",
                                 counted(comparison.other_statistic, "row"), statistic,
-                                comparison.statistic == Statistic::median ? "a mean" : "a median or a mean"));
+                                comparison.statistic == Statistic::median ? "a mean" : "a median or mean"));
   // Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
   std::set<std::string> gpus;
   for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);

@@ -17,7 +17,7 @@ NamedValues Configuration::named(const TemplateSpec& spec) const {
 }
 
 std::string ConstraintReport::fault_text() const {
-  return fmt::format("a constraint without a value excludes {:.15g} combination{}, the first: {}",
+  return fmt::format("a constraint that cannot be evaluated excludes {:.15g} combination{}, the first: {}",
                      without_value, without_value == 1 ? "" : "s", fault);
 }
 

@@ -344,7 +344,7 @@ class OperationReader {
   PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {
     if (!operation_.input_kernels.empty())
       throw UserError(
-          fmt::format("a function of Python cannot read the input '{}', which a kernel computes on the GPU",
+          fmt::format("a Python function cannot read the input '{}', which a kernel computes on the GPU",
                       operation_.input_kernels.front().input),
           file.where, "Use another reference: a kernel, a template, or a consensus.");
     PythonReference python;

@@ -172,7 +172,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   }
   if (json.is_object() && json.contains("operation") && json["operation"] == "custom")
     throw UserError(
-        R"(the operation is "custom", which only version 0.1 knew)", spec.where.at("operation"),
+        R"(the operation is "custom", which only version 0.1 accepted)", spec.where.at("operation"),
         "Write the operation as an object with the keys dimensions, buffers, scalars, flops, bytes and "
         "reference, and with accumulation and bound: docs/template.md.");
   ObjectReader reader({json, spec.where}, key_names(keys::kTemplate));

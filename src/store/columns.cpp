@@ -42,7 +42,7 @@ Column label(const char* name, std::string Trial::*member, const char* meaning) 
   constexpr std::size_t kMostBytes = 8192;
   const auto checked = [=](std::string text) {
     if (text.size() <= kMostBytes) return text;
-    throw UserError(fmt::format("a row's {} has {} bytes, at most {} can be", name, text.size(), kMostBytes),
+    throw UserError(fmt::format("a row's {} has {} bytes; the limit is {}", name, text.size(), kMostBytes),
                     "Shorten it, or leave the row out.");
   };
   return column_of(

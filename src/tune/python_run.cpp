@@ -123,7 +123,7 @@ void check_free_space(const Task& task, const fs::path& folder) {
 void check_confinement(const PythonReference& reference) {
   const std::string why = why_system_cannot_confine();
   if (why.empty()) return;
-  throw UserError(fmt::format("{}() is not run: functions of Python are always confined, and that is not "
+  throw UserError(fmt::format("{}() is not run: Python functions are always confined, and that is not "
                               "possible here: {}",
                               reference.function, why),
                   reference.where,

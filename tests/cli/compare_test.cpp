@@ -242,7 +242,7 @@ TEST(Compare, ComparesTheStatisticThatIsAskedFor) {
   EXPECT_EQ(compared("median")["other_statistic"], 2) << "rows without samples have a mean alone";
   EXPECT_EQ(compared("mean")["other_statistic"], 0);
   EXPECT_TRUE(
-      has_line(sandbox.run({"compare", "--db", "r.db"}).out, {"note", "2 rows without median", "mean"}));
+      has_line(sandbox.run({"compare", "--db", "r.db"}).out, {"note", "2 rows without a median", "mean"}));
   EXPECT_TRUE(
       has_line(sandbox.run({"compare", "--db", "r.db", "--statistic", "min"}).out, {"min", "--statistic"}));
   expect_error(sandbox.run({"compare", "--db", "r.db", "--statistic", "mode"}), kUserError,

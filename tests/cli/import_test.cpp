@@ -130,13 +130,13 @@ TEST(ImportCommand, CountsWhatItLeavesOut) {
                {"a.json: /cache/2/time", "--skip-bad"});
   const Finished run = sandbox.run({"import", "a.json", "--db", "r.db", "--skip-bad"});
   EXPECT_TRUE(has_line(run.out, {"1 row:", "ok 1"})) << run.err;
-  EXPECT_TRUE(has_line(run.out, {"2 bad rows", "a.json: /cache/2/time", "?x"}));
+  EXPECT_TRUE(has_line(run.out, {"cannot be read", "2 rows", "a.json: /cache/2/time", "?x"}));
   const auto json = nlohmann::json::parse(
       sandbox.run({"import", "a.json", "--db", "r.db", "--skip-bad", "--format", "json"}).out);
   EXPECT_EQ(json["files"][0]["bad_rows"], 2);
   sandbox.write("b.json", head + R"("2": {"x": 2, "time": "x"}}})");
   expect_error(sandbox.run({"import", "b.json", "--db", "r.db", "--skip-bad"}), kUserError,
-               {"b.json:", "bad rows alone", "/cache/2/time"});
+               {"b.json:", "no row", "/cache/2/time"});
 }
 
 TEST(ImportCommand, AFileWithoutRowsIsAMistake) {

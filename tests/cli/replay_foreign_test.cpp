@@ -91,7 +91,7 @@ TEST(ReplayForeign, WhatT4LeavesOutMustBeSaid) {
   expect_error(sandbox.run(replay_hub("A100_T4.json.gz")), kUserError,
                {"A100_T4.json.gz:", "which GPU", "--gpu"});
   expect_error(sandbox.run(replay_hub("A100_T4.json.gz", {"--gpu", "A100"})), kUserError,
-               {"A100_T4.json.gz:", "which problem", "--problem", "replay the database"});
+               {"A100_T4.json.gz:", "which problem", "--problem", "--replay"});
   const std::vector<std::string> import{
       "import", (kHub / "A100_T4.json.gz").string(), "--gpu", "A100", "--kernel", "convolution_kernel"};
   const auto imported_as = [&](const std::string& problem) {

@@ -411,7 +411,7 @@ int main() {
   std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
   EXPECT_EQ(output_of(folder.path(), "g++", main),
             "eps=1e-05, recorded for these sizes\neps=1, recorded for these sizes\n"
-            "none, there is no entry of what the query asks for\n");
+            "none, no entry has what the query asks for\n");
 }
 
 TEST(Header, ADriversNameFindsPredictionsOfTheModel) {
