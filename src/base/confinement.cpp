@@ -321,12 +321,12 @@ void drop_capabilities(const Confinement& reach) {
 
 void Places::add(const std::filesystem::path& path) {
   Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (place.is_open()) add(std::move(place));
+  if (place.is_open()) add(path, std::move(place));
 }
 
 std::vector<int> Places::numbers() const {
   std::vector<int> numbers;
-  for (const Descriptor& place : places_) numbers.push_back(place.number());
+  for (const auto& [path, place] : places_) numbers.push_back(place.number());
   return numbers;
 }
 

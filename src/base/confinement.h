@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -30,11 +31,14 @@ class Places {
  public:
   /// A path that does not exist is skipped.
   void add(const std::filesystem::path& path);
-  void add(Descriptor place) { places_.push_back(std::move(place)); }
+  void add(const std::filesystem::path& path, Descriptor place) {
+    places_.emplace_back(path, std::move(place));
+  }
   std::vector<int> numbers() const;
+  const std::vector<std::pair<std::filesystem::path, Descriptor>>& all() const { return places_; }
 
  private:
-  std::vector<Descriptor> places_;
+  std::vector<std::pair<std::filesystem::path, Descriptor>> places_;
 };
 
 /// Why this system confines no process; empty where it can. That needs Landlock (Linux 5.13) and seccomp.

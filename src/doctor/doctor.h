@@ -46,6 +46,7 @@ struct MachineFacts {
   std::string compile_failure;  ///< of a trial kernel; empty when it was compiled
   double compile_s = 0;
   std::string not_confined;  ///< why untrusted kernels cannot be confined; empty when they are
+  bool hides_names = false;  ///< from Python functions, of all files that they may not read
   int cores = 1;
   std::optional<double> core_quota;  ///< what a container may use of them
   CacheFacts cache;

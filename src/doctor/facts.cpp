@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/own_view.h"
 #include "base/text.h"
 #include "compile/pool.h"
 #include "doctor/doctor.h"
@@ -99,6 +100,7 @@ MachineFacts look_at_machine() {
   MachineFacts facts;
   try_compiler(facts);
   facts.not_confined = why_not_confinable();
+  facts.hides_names = may_separate_mounts();
   facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   facts.core_quota = core_quota();
   facts.cache = look_at_cache();

@@ -70,7 +70,12 @@ MaybeSaid compiler(const MachineFacts& facts) {
 }
 
 MaybeSaid confinement(const MachineFacts& facts) {
-  if (facts.not_confined.empty()) return ok("kernels reach no files but their own");
+  if (facts.not_confined.empty() && facts.hides_names) return ok("kernels reach no files but their own");
+  if (facts.not_confined.empty())
+    return note("kernels reach no files but their own, but this system allows no user namespaces",
+                "Python functions can find out which files exist, with their sizes and times",
+                "Allow user namespaces with mounts in them (on Ubuntu: sysctl "
+                "kernel.apparmor_restrict_unprivileged_userns=0), or run as root.");
   return note("kernels are not confined here: " + facts.not_confined,
               "an untrusted kernel that exploits a compiler bug could read and write your files",
               "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to run "

@@ -19,6 +19,7 @@
 #include "base/confinement.h"
 #include "base/fields_json.h"
 #include "base/file.h"
+#include "base/own_view.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "measure/input_values.h"
@@ -319,9 +320,11 @@ void append_number(std::string& bytes, double value, ElementType type) {
 
 /// What the loader, the C library and libraries that count processors read. Of /proc nothing.
 constexpr std::array kSystemPlaces{"/usr",
+                                   "/bin",
                                    "/lib",
                                    "/lib64",
                                    "/dev/urandom",
+                                   "/etc/alternatives",
                                    "/etc/ld.so.cache",
                                    "/etc/ld.so.conf",
                                    "/etc/ld.so.conf.d",
@@ -351,6 +354,7 @@ std::vector<char*> passed_environment() {
 using StartKey = std::array<std::uint32_t, 2>;
 
 void confine_python(const PythonWork& work, const StartKey& key) {
+  const bool has_own_mounts = separate_mounts();
   Places read;
   for (const char* place : kSystemPlaces) read.add(place);
   for (const std::string& place : work.readable) read.add(place);
@@ -361,11 +365,12 @@ void confine_python(const PythonWork& work, const StartKey& key) {
     Descriptor place(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
     if (!place.is_open())
       throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
-    read.add(std::move(place));
+    read.add(path, std::move(place));
   }
   Places written;
   written.add("/dev/null");
   for (const PythonWork::Output& output : work.outputs) written.add(output.path);
+  if (has_own_mounts) show_only({&read, &written});
   confine({read.numbers(), written.numbers(), false, key});
 }
 

@@ -7,6 +7,7 @@
 #include "base/confinement.h"
 #include "base/fields_json.h"
 #include "base/folder.h"
+#include "base/own_view.h"
 #include "base/worker_process.h"
 #include "carries.h"
 #include "tune/python_run.h"
@@ -47,11 +48,36 @@ class PythonWorker : public testing::Test {
   }
 
   ScratchFolder scratch_;
+  /// What the system says of a file out of reach: without a view of its own, the worker sees that it is
+  /// there.
+  const std::string refusal_ = may_separate_mounts() ? "No such file" : "Permission denied";
 };
+
+TEST_F(PythonWorker, SeesNothingElse) {
+  if (!may_separate_mounts()) GTEST_SKIP() << "this system allows no mounts in user namespaces";
+  fs::create_directory_symlink(scratch_.path() / "folder", scratch_.path() / "link");
+  fs::create_directories(scratch_.path() / "folder/deep/er");
+  fs::create_symlink("../folder/deep", scratch_.path() / "folder/up");
+  std::ofstream(place("folder/deep/er/y")) << "deeper";
+  PythonWork work = cat(place("link/x.npy"));
+  work.readable = {place("link")};
+  EXPECT_EQ(shown(work), "inside") << "links on the way are there";
+  work.readable = {place("folder/up/er/../er/y")};
+  work.command = {"/bin/cat", place("folder/up/er/y")};
+  EXPECT_EQ(shown(work), "deeper");
+  work.command = {
+      "/usr/bin/find", "/etc", "/proc", "/home",           "/root",  "/var", scratch_.path().parent_path(),
+      "-type",         "f",    "-not",  "-name",           "ld.so*", "-not", "-name",
+      "localtime",     "-not", "-path", "*/ld.so.conf.d/*"};
+  const std::string found = shown(work);
+  EXPECT_TRUE(carries(found, {"/proc", "No such file"})) << found;
+  EXPECT_EQ(found.find("secret"), found.npos) << found;
+  EXPECT_EQ(found.find("/etc/passwd"), found.npos) << found;
+}
 
 TEST_F(PythonWorker, ReadsWhatItWasGiven) {
   PythonWork work = cat(place("folder/x.npy"));
-  EXPECT_TRUE(carries(shown(work), {"Permission denied"}));
+  EXPECT_TRUE(carries(shown(work), {refusal_}));
   work.readable_without_links = {place("folder/x.npy")};
   EXPECT_EQ(shown(work), "inside");
   work.readable_without_links = {place("folder")};
@@ -65,7 +91,7 @@ TEST_F(PythonWorker, FollowsNoLinkThatWasPutInTheWay) {
   fs::create_symlink(place("secret"), place("folder/x.npy"));
   EXPECT_TRUE(carries(shown(work), {"failed", "x.npy"}));
   work.readable_without_links = {place("folder")};
-  EXPECT_TRUE(carries(shown(work), {"Permission denied"}));
+  EXPECT_TRUE(carries(shown(work), {refusal_}));
   fs::rename(place("folder"), place("other"));
   fs::create_symlink(scratch_.path(), place("folder"));
   EXPECT_TRUE(carries(shown(work), {"failed", "folder"}));
