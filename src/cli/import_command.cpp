@@ -279,9 +279,10 @@ void add_import_command(CLI::App& app, Action& action) {
       add_command<ImportOptions>(app, action, "import", "Import what other autotuners have recorded", run);
   options.command = &command;
   command
-      .add_option("FILE", options.files,
-                  "Cache files of Kernel Tuner, T4 results, JSON output of KTT or NVBench, or CSV output of "
-                  "CUTLASS's profiler; also gzipped")
+      .add_option(
+          "FILE", options.files,
+          "Cache files of Kernel Tuner or Triton's autotuner, T4 results, JSON output of KTT or NVBench, "
+          "or CSV output of CUTLASS's profiler; also gzipped")
       ->required();
   command.add_option("--db", options.database, "Results database")->capture_default_str();
   command.add_option("--gpu", options.facts.gpu, "The GPU's full name, in place of what the files say");

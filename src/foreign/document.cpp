@@ -212,8 +212,7 @@ class DocumentReader {
     std::string why = rapidjson::GetParseError_En(error.code);
     if (why.ends_with('.')) why.pop_back();
     if (!key_.empty()) why += " ('" + key_ + "')";
-    throw UserError("not valid JSON: " + why, Where{file_, source_.place()},
-                    "Import recordings of Kernel Tuner, KTT, NVBench or CUTLASS's profiler, or T4 results.");
+    throw UserError("not valid JSON: " + why, Where{file_, source_.place()}, kImportable);
   }
 
   std::string file_;

@@ -61,6 +61,10 @@ enum class DocumentEnd {
 /// The member in which the rows of a table lie.
 inline constexpr const char* kTableRows = "table";
 
+/// What to do with a file that is none of these.
+inline constexpr const char* kImportable =
+    "Import recordings of Kernel Tuner, KTT, NVBench, Triton or CUTLASS's profiler, or T4 results.";
+
 /// Reads a JSON document in UTF-8, gzipped or not, without ever holding more than one row or member of it; or
 /// a table of CUTLASS's profiler (CSV without quotes), whose rows are objects of strings with a key "line 2".
 /// NaN and Infinity, which Python writes, are numbers. Throws UserError, with line and column, for what is

@@ -42,7 +42,8 @@ struct FormatKind {
   const char* within = nullptr;  ///< the member of each element that lists the rows; null: elements are rows
   /// Whether a row is a launch under a profiler, whose time is none; null: the tool records no such rows.
   bool (*is_profiled)(const JsonValue& row) = nullptr;
-  bool repeats = false;  ///< the tool runs a configuration again, and its fastest row counts
+  bool repeats = false;    ///< the tool runs a configuration again, and its fastest row counts
+  bool are_pairs = false;  ///< a row is a list of two values, not an object
 };
 /// The format whose rows are in a member of this name; null if there is none.
 const FormatKind* kind_of(std::string_view rows);

@@ -83,10 +83,7 @@ class Import {
     const DocumentEnd end =
         read_document(file_, events([&](const std::string& name) { begin_rows(name); },
                                     [&](const std::string& key, const JsonValue& row) { add(key, row); }));
-    if (!format_)
-      throw UserError(
-          "not a recording of a known tool", Where{file_.string(), ""},
-          "Import recordings of Kernel Tuner, KTT, NVBench or CUTLASS's profiler, or T4 results.");
+    if (!format_) throw UserError("not a recording of a known tool", Where{file_.string(), ""}, kImportable);
     // Only Kernel Tuner writes its file as it goes on.
     if (end != DocumentEnd::whole && place_.pointer != "/cache")
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
@@ -144,7 +141,10 @@ class Import {
     }
     row_ = format_->shared();
     try {
-      if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
+      if (kind_->are_pairs ? !row.IsArray() || row.Size() != 2 : !row.IsObject())
+        throw UserError(
+            fmt::format("a row must be {}", kind_->are_pairs ? "a list of two values" : "an object"), where,
+            "Correct or remove it.");
       format_->read(row, name, where, row_);
     } catch (const UserError& error) {
       if (facts_.replayed || !error.where().pointer.starts_with(where.pointer)) throw;
@@ -167,7 +167,6 @@ class Import {
         refuse(row_, "an earlier row of the file", before.us, where);
     }
     known->second = {time, true};
-    row_.key = key_of(row_);
     if (pending_count_ == pending_.size()) pending_.emplace_back();
     PendingRow& pending = pending_[pending_count_++];
     std::swap(pending.row, row_);
@@ -187,7 +186,10 @@ class Import {
     written_count_ = std::exchange(pending_count_, 0);
     writer_ = std::async(std::launch::async, [this] {
       std::vector<bool> added;
-      for (std::size_t i = 0; i < written_count_; ++i) added.push_back(batch_->add(written_[i].row));
+      for (std::size_t i = 0; i < written_count_; ++i) {
+        written_[i].row.key = key_of(written_[i].row);
+        added.push_back(batch_->add(written_[i].row));
+      }
       return added;
     });
   }

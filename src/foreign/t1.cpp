@@ -359,9 +359,9 @@ void check_conditions(const TemplateSpec& spec, const Problem& problem) {
         throw program.error(fault, {slots, {}});
     } catch (const UserError& error) {
       throw UserError(error.message(), error.where(),
-                      error.remedy() +
-                          "; or let Python evaluate it, as a restriction of tune_kernel() "
-                          "(docs/from_kernel_tuner.md)");
+                      error.remedy() + (error.remedy().empty() ? "Let" : "; or let") +
+                          " Python evaluate it, as a restriction of tune_kernel() "
+                          "(docs/from_kernel_tuner.md).");
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "base/text.h"
@@ -330,7 +332,7 @@ class NvbenchFormat : public ForeignFormat {
     std::vector<std::string> sizes = split(facts_.problem, ',');
     for (std::string& size : sizes) {
       const auto axis = std::ranges::find(parameters, trim(size), &decltype(parameters)::value_type::first);
-      if (axis == parameters.end() && &size == &sizes.front()) break;  // it is the problem itself
+      if (axis == parameters.end() && sizes.size() == 1) break;  // it is the problem itself
       if (axis == parameters.end())
         throw UserError(fmt::format("there is no axis '{}', which --problem names", trim(size)), where,
                         "Name axes that every benchmark has (M,N), or the problem (4096x4096).");
@@ -418,6 +420,56 @@ class CutlassFormat : public ForeignFormat {
   }
 };
 
+// The autotuner's cache of Triton, KERNEL.autotune.json: {"key": ["1024", "1024", "torch.float16"],
+// "configs_timings": [[{"kwargs": {"BLOCK": 64}, "num_warps": 4, ...}, [median, 20%, 80%]]]}; times in
+// milliseconds, Infinity where a configuration did not run.
+
+class TritonFormat : public ForeignFormat {
+ public:
+  TritonFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    std::string kernel = name.substr(0, name.find(".autotune.json"));
+    std::string problem;
+    for (const JsonValue& key : elements_of(header, "key")) {
+      if (!key.IsString())
+        throw UserError("a part of the key is not a string", Where{file, "/key"},
+                        "Is this a cache of Triton's autotuner?");
+      // Kernels for other types compute something else: they are not compared.
+      const bool is_size = parsed_number<std::int64_t>(text(key)).has_value();
+      std::string& list = is_size ? problem : kernel;
+      list.append(list.empty() ? "" : is_size ? "x" : " ").append(text(key));
+    }
+    shared_ = shared_row("Triton", file, "", problem, kernel, facts);
+    time_unit("ms", facts, {file, ""});
+  }
+
+  void read(const JsonValue& row, const std::string& /*name*/, const Where& where, Trial& trial) override {
+    if (!row[0].IsObject())
+      throw UserError("the row has no configuration", where.at(0), "Is this a cache of Triton's autotuner?");
+    std::vector<std::pair<std::string_view, const JsonValue*>> parameters;
+    for (const auto& member : row[0].GetObject()) {
+      if (text(member.name) == "kwargs" && member.value.IsObject()) {
+        for (const auto& kwarg : member.value.GetObject())
+          parameters.emplace_back(text(kwarg.name), &kwarg.value);
+      } else if (!member.value.IsNull()) {
+        parameters.emplace_back(text(member.name), &member.value);
+      }
+    }
+    set_parameters(parameters, where.at(0), trial);
+    const bool is_list = row[1].IsArray() && !row[1].Empty();
+    const JsonValue& time = is_list ? row[1][0] : row[1];
+    if (!time.IsNumber()) throw UserError("the row has no time", where.at(1), "Correct or remove the row.");
+    if (std::isinf(time.GetDouble())) {
+      trial.outcome = Outcome::launch_failed;
+      trial.reason = "cannot be compiled or launched (time Infinity)";
+      return;
+    }
+    trial.outcome = Outcome::ok;
+    set_times(time.GetDouble() * kMillisecond, nullptr, 1, where.at(1), trial);
+    if (is_list) trial.mean_us.reset();
+  }
+};
+
 template <typename Format>
 std::unique_ptr<ForeignFormat> make(const JsonValue& header, const ImportFacts& facts,
                                     const std::string& file) {
@@ -440,6 +492,8 @@ const FormatKind* kind_of(std::string_view rows) {
       FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
       FormatKind{"NVBench output", "benchmarks", "devices", make<NvbenchFormat>, "states"},
       FormatKind{"CUTLASS profiler table", kTableRows, nullptr, make<CutlassFormat>},
+      FormatKind{"Triton autotuner cache", "configs_timings", "key", make<TritonFormat>, nullptr, nullptr,
+                 false, true},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;

@@ -469,6 +469,33 @@ TEST_F(Import, TablesOfTheCutlassProfilerSayTheirSizesAndKernels) {
               {"cut.csv: /table/line 2", "CUTLASS"}));
 }
 
+TEST_F(Import, CachesOfTritonSayTheirSizesAndTypes) {
+  const std::filesystem::path file = kRecordings / "matmul.autotune.json";
+  EXPECT_EQ(import(file, {"NVIDIA A100", "", "", ""}).format, "Triton autotuner cache");
+  ASSERT_EQ(rows().size(), 3U);
+  EXPECT_EQ(rows()[0].problem, "1024x1024x512");
+  EXPECT_EQ(rows()[0].template_name, "matmul torch.float16 torch.float16 torch.float32");
+  EXPECT_EQ(rows()[0].parameters,
+            R"({"BLOCK_M":64,"BLOCK_N":64,"BLOCK_K":32,"num_warps":4,"num_ctas":1,"num_stages":3})");
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 41.2);
+  EXPECT_FALSE(rows()[0].mean_us) << "quantiles say nothing of it";
+  EXPECT_TRUE(carries(rows()[2].parameters, {R"("maxnreg":168)"}));
+  EXPECT_EQ(rows()[2].outcome, Outcome::launch_failed);
+  EXPECT_TRUE(carries(error_of([&] { import(file); }), {"on which GPU", "--gpu"}));
+  const auto refused = [&](const std::string& timings) {
+    return error_of([&] {
+      import(write("k.autotune.json", R"({"key": ["64"], "configs_timings": [)" + timings + "]}"),
+             {"A", "", "", ""});
+    });
+  };
+  EXPECT_TRUE(carries(refused("{}"), {"/configs_timings/0", "a list of two values"}));
+  EXPECT_TRUE(carries(refused("[1, 2]"), {"/configs_timings/0/0", "no configuration"}));
+  EXPECT_TRUE(carries(refused(R"([{"kwargs": {}}, [null]])"), {"/configs_timings/0/1", "no time"}));
+  EXPECT_TRUE(carries(refused(R"([{"num_warps": 4, "kwargs": {"num_warps": 8}}, 1])"),
+                      {"'num_warps' is there twice"}));
+  EXPECT_TRUE(carries(refused(R"([{"kwargs": {}}, -1])"), {"/configs_timings/0/1"}));
+}
+
 TEST_F(Import, AnExportOfTiletunesIsRefusedWithTheRemedy) {
   EXPECT_TRUE(carries(refusal(R"({"tiletune_trials": 2, "sweeps": [], "calibrations": [], "trials": [{}]})"),
                       {"file.json: /trials", "export of tiletune's", "tiletune merge"}));
