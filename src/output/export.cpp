@@ -39,14 +39,6 @@ Json exported_row(const Trial& trial, bool with_samples) {
   return object;
 }
 
-void add_records(Json& object, const Database& database) {
-  object["sweeps"] = Json::array();
-  for (const SweepRecord& sweep : database.sweeps()) object["sweeps"].push_back(to_json(sweep));
-  object["calibrations"] = Json::array();
-  for (const CalibrationRecord& calibration : database.calibrations())
-    object["calibrations"].push_back(to_json(calibration));
-}
-
 Json to_json(const SweepRecord& sweep) {
   Json object{{"id", sweep.id}};
   for (const SweepColumn& column : sweep_columns()) object[column.name] = sweep.*column.member;
@@ -62,8 +54,10 @@ Json to_json(const CalibrationRecord& calibration) {
 }
 
 void write_export(std::ostream& out, const Database& database, const ExportRequest& request) {
-  Json envelope{{"tiletune_trials", 2}};
-  add_records(envelope, database);
+  Json envelope{{"tiletune_trials", 2}, {"sweeps", Json::array()}, {"calibrations", Json::array()}};
+  for (const SweepRecord& sweep : database.sweeps()) envelope["sweeps"].push_back(to_json(sweep));
+  for (const CalibrationRecord& calibration : database.calibrations())
+    envelope["calibrations"].push_back(to_json(calibration));
   envelope["trials"] = Json::array();
   JsonArrayStream trials(out, envelope, 1);
   database.for_each_with_sweeps(

@@ -27,9 +27,6 @@ nlohmann::ordered_json columns_json(const Trial& trial, std::initializer_list<co
 /// Adds the list of its sweeps to these: what `export` writes of a row that for_each_with_sweeps() gave.
 nlohmann::ordered_json exported_row(const Trial& trial, bool with_samples);
 
-/// Adds "sweeps" and "calibrations", which `export` writes beside the rows.
-void add_records(nlohmann::ordered_json& object, const Database& database);
-
 /// What is recorded of a run of the sweep command; finished_at is null when it never ended.
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
 nlohmann::ordered_json to_json(const CalibrationRecord& calibration);

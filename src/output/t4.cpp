@@ -31,8 +31,7 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::set<std::string> other_kinds;  ///< of what is not a result
-  std::set<std::string> superseded;   ///< keys of rows whose configuration has a later one
+  std::set<std::string> superseded;  ///< keys of rows whose configuration has a later one
 
   /// Not baselines, twins, what a recording lacked, and what is out of date.
   bool is_result(const Trial& trial) const {
@@ -64,7 +63,6 @@ T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
       "kind",    "outcome", "gpu",   "problem",       "template",      "source",     "operation",
       "options", "scalars", "cache", "element_types", "seen_in_sweep", "parameters", "recorded_at"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
-    if (!rows.is_result(trial)) rows.other_kinds.insert(trial.kind);
     if (trial.kind != "kernel") return;
     results.push_back({DatedRow(id, trial, order), identity_of(conditions_of(trial), trial.parameters)});
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
@@ -73,7 +71,6 @@ T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
       if (!rows.unsaid[i].values.contains(std::string(values[i]))) rows.unsaid[i].values.emplace(values[i]);
   });
   rows.superseded = superseded_of(std::move(results), database);
-  if (!rows.superseded.empty()) rows.other_kinds.insert("kernel");
   return rows;
 }
 
@@ -152,18 +149,9 @@ Json t4_row(const Trial& trial) {
           {"tiletune", std::move(columns)}};
 }
 
-Json envelope(const Database& database, TrialFilter filter, const T4Rows& rows) {
-  auto others = Json::array();
-  filter.kinds.assign(rows.other_kinds.begin(), rows.other_kinds.end());
-  if (!filter.kinds.empty()) {
-    database.for_each_with_sweeps(filter, [&](const Trial& trial) {
-      if (!rows.is_result(trial)) others.push_back(exported_row(trial, true));
-    });
-  }
+Json envelope(const T4Rows& rows) {
   Json own{{"version", kVersion}};
   for (const Unsaid& unsaid : rows.unsaid) own[unsaid.column] = *unsaid.values.begin();
-  add_records(own, database);
-  own["other_rows"] = std::move(others);
   return {{"schema_version", "1.0.0"},
           {"metadata", {{"timeunit", "microseconds"}, {"tiletune", std::move(own)}}},
           {"results", Json::array()}};
@@ -175,7 +163,7 @@ void write_t4(std::ostream& out, const Database& database, const ExportRequest& 
   const TrialFilter& filter = request.filter;
   const T4Rows rows = rows_of_one_space(database, filter);
   check_exportable(rows, database);
-  JsonArrayStream results(out, envelope(database, filter, rows), 1);
+  JsonArrayStream results(out, envelope(rows), 1);
   TrialFilter kernels = filter;
   kernels.kinds = {"kernel"};
   database.for_each_with_sweeps(kernels, [&](const Trial& trial) {
