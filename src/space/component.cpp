@@ -62,6 +62,7 @@ struct Level {
   std::vector<std::size_t> derived;  ///< slots of the derived values that depend on it
   std::vector<Test> tests;           ///< in the order of the list; first those that are complete
   Usefulness usefulness;             ///< of ranges of its values
+  std::size_t edge = 0;              ///< behind the last value that passed: mostly near the next one's
   double below = 1;                  ///< raw combinations of the parameters after it
 };
 
@@ -208,7 +209,8 @@ class Walk {
       const std::optional<bool> decided = decide(level, end - begin);
       level.usefulness.note(decided.has_value());
       if (!decided) {
-        const std::size_t middle = begin + (end - begin) / 2;
+        const bool is_new = end - begin == level.values.size() && level.edge > begin && level.edge < end;
+        const std::size_t middle = is_new ? level.edge : begin + (end - begin) / 2;
         visit(depth, begin, middle);
         return visit(depth, middle, end);
       }
@@ -220,7 +222,9 @@ class Walk {
       slots_[level.slot] = level.values[value];
       bind(level, range_of(level.values[value]));
       row_[level.column] = static_cast<std::uint32_t>(value);
-      if (holds || passes(level)) descend(depth + 1);
+      if (!holds && !passes(level)) continue;
+      level.edge = value + 1;
+      descend(depth + 1);
     }
   }
 
