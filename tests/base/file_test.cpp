@@ -93,8 +93,10 @@ TEST(File, FilesOfTheKernelAreNotOpened) {
   const TemporaryFolder folder;
   fs::create_symlink("/proc/self/environ", folder / "link");
   for (const fs::path& file :
-       {fs::path("/proc/kmsg"), folder / "link", fs::path("/sys/kernel/uevent_seqnum")})
-    EXPECT_TRUE(carries(error_of([&] { read_file(file); }), {file.string(), "not a regular file"})) << file;
+       {fs::path("/proc/kmsg"), folder / "link", fs::path("/sys/kernel/uevent_seqnum")}) {
+    if (fs::exists(file))  // containers may have no /sys
+      EXPECT_TRUE(carries(error_of([&] { read_file(file); }), {file.string(), "not a regular file"})) << file;
+  }
   EXPECT_TRUE(is_of_kernel("/proc/self/maps"));
   EXPECT_FALSE(is_of_kernel(folder.path()));
 }
