@@ -37,12 +37,12 @@ struct CheckReport {
   std::vector<CheckFinding> findings;
   std::size_t compiled = 0;        ///< configurations that were, and kernels that compute inputs
   std::uint64_t valid = 0;         ///< configurations in all spaces
-  std::size_t references_run = 0;  ///< reference kernels compiled, and functions of Python run
+  std::size_t references_run = 0;  ///< reference kernels compiled, and Python functions run
 };
 
 /// Looks for what would fail in a sweep on that GPU: spaces without a configuration, sizes and launches that
 /// cannot be evaluated, problems that do not fit into memory, kernels and references that do not compile or
-/// take other arguments, functions of Python that fail. Goes on behind each finding.
+/// take other arguments, Python functions that fail. Goes on behind each finding.
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options);
 

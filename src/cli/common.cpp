@@ -15,9 +15,10 @@ namespace tiletune {
 
 namespace {
 
-/// "3 rows of an earlier source are hidden"
+/// "3 rows of earlier sources are hidden"
 std::string hidden_text(std::uint64_t rows) {
-  return fmt::format("{} of an earlier source {} hidden", counted(rows, "row"), rows == 1 ? "is" : "are");
+  return fmt::format("{} hidden", rows == 1 ? "1 row of an earlier source is"
+                                            : fmt::format("{} rows of earlier sources are", rows));
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ std::string HostCodeOfKernel::explained(const std::string& log, const std::strin
   std::string text = (log_before.empty() ? log : log_before) + missing_;
   const auto add = [&](const std::string& name, const HostCode& host) {
     if (const std::string lines = host.lines(); !lines.empty())
-      text += fmt::format("\nLeft out as host code: lines {} of {}\n", lines, name);
+      text += fmt::format("\nLeft out as host code: {} (lines {})\n", name, lines);
   };
   add(source_.first, source_.second);
   for (const auto& [name, header] : headers_) add(name, header);

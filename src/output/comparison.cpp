@@ -91,7 +91,9 @@ Lines lines_above(const Comparison& comparison) {
   if (comparison.other_statistic > 0)
     lines.push_back(fmt::format("note: {} without a {}, compared by {} instead",
                                 counted(comparison.other_statistic, "row"), statistic,
-                                comparison.statistic == Statistic::median ? "a mean" : "a median or mean"));
+                                comparison.statistic == Statistic::median ? "a mean"
+                                : comparison.statistic == Statistic::mean ? "a median"
+                                                                          : "a median or mean"));
   // Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
   std::set<std::string> gpus;
   for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);

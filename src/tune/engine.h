@@ -168,7 +168,7 @@ class References {
 
   /// Compiles the kernels of all workloads' operations, which are part of their rows' keys.
   void compile_kernels();
-  /// Takes what functions of Python have come to meanwhile.
+  /// Takes what Python functions have come to meanwhile.
   void attend();
   /// Whether a workload's kit is complete. Begins to prepare it at the first call. If that fails, the
   /// workload's `failure` is set.
