@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "compile/tokens.h"
@@ -13,30 +14,69 @@ namespace tiletune {
 
 namespace {
 
-/// What kernels and other device code name, directly or through what they name.
-std::set<std::string> names_in_use(const TokenizedSource& source,
-                                   const std::vector<Declaration>& declarations) {
-  std::multimap<std::string_view, TokenRange> meanings;
-  std::vector<TokenRange> reached;
-  for (const Declaration& one : declarations) {
-    const TokenRange range(source.code, one.begin, one.end);
-    if (one.is_device) reached.push_back(range);
-    if (one.is_function && !one.is_device) meanings.emplace(one.name, range);
-  }
-  for (const SourceTokens& directive : source.directives)
-    if (TokenRange(directive).fits(0, {"define", "#"}))
-      meanings.emplace(directive[1].text, TokenRange(directive, 2, directive.size()));
+// C++'s own headers have no suffix.
+constexpr const char* kHeadersForHosts =
+    "assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h limits.h locale.h math.h setjmp.h signal.h "
+    "stdarg.h "
+    "stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h wchar.h dirent.h dlfcn.h fcntl.h "
+    "getopt.h "
+    "libgen.h malloc.h memory.h poll.h pthread.h sched.h semaphore.h termios.h unistd.h windows.h "
+    "immintrin.h "
+    "emmintrin.h x86intrin.h omp.h mpi.h nccl.h Python.h";
+constexpr const char* kFoldersForHosts =
+    "sys bits arpa netinet linux thrust nvtx3 torch ATen c10 pybind11 opencv opencv2 boost Eigen gtest gmock "
+    "benchmark "
+    "glog gflags fmt spdlog GL GLFW SDL2";
+
+bool is_listed(std::string_view name, const char* list) {
+  const std::vector<std::string> names = split(list, ' ');
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// What a range of tokens mentions. What ends a macro may be called where the macro is.
+std::set<std::string> mentions_in(const TokenRange& range, bool is_macro) {
   std::set<std::string> names;
-  while (!reached.empty()) {
-    const TokenRange range = reached.back();
-    reached.pop_back();
-    for (std::size_t i = range.begin(); i < range.end(); ++i) {
-      if (!range.is_name(i) || !names.emplace(range.text(i)).second) continue;
-      const auto [first, last] = meanings.equal_range(range.text(i));
-      for (auto meaning = first; meaning != last; ++meaning) reached.push_back(meaning->second);
-    }
+  for (std::size_t i = range.begin(); i < range.end(); ++i) {
+    if (!range.is_name(i)) continue;
+    names.emplace(range.text(i));
+    if (is_macro || range.is(i + 1, "( <")) names.insert(std::string(range.text(i)) + "(");
   }
   return names;
+}
+
+/// The names that a declaration makes: too many rather than too few.
+std::vector<std::string> names_of(const TokenRange& code, const Declaration& one) {
+  std::vector<std::string> names;
+  const auto add = [&](std::size_t at) {
+    if (code.is_name(at)) names.emplace_back(code.text(at));
+  };
+  std::size_t head = code.begin();
+  while (code.fits(head, {"template", "<"})) head = code.behind_bracket(head + 1);
+  if (code.fits(head, {"using", "namespace"})) return {};
+  if (code.fits(head, {"using", "$", "="})) return {std::string(code.text(head + 1))};
+  const bool is_class = code.is(head, "class struct union") && !one.is_function;
+  for (std::size_t i = is_class ? code.find("{ : < ;", head) : head; i < code.end() && !one.is_function;
+       ++i) {
+    if (code.is(i, "= , ; : < [ ( {")) add(i - 1);
+    if (code.fits(i, {"(", "*", "$"})) add(i + 2);
+    if (code.is(i, "=")) i = code.find(", ;", i) - 1;
+    if (code.is(i, "< [ ( {")) i = code.behind_bracket(i) - 1;
+  }
+  if (!one.name.empty()) names.push_back(std::string(one.name) + "(");
+  if (names.empty() || code.is(head, "enum"))
+    for (std::size_t i = head; i < code.end(); ++i) add(i);
+  return names;
+}
+
+/// Behind the line, and a comment that begins in it.
+std::size_t end_of_directive(const std::string& text, std::size_t begin) {
+  std::size_t end = text.find('\n', begin);
+  while (end != text.npos && text[end - 1] == '\\') end = text.find('\n', end + 1);
+  end = std::min(end, text.size());
+  const std::size_t comment = text.rfind("/*", end);
+  if (comment == text.npos || comment < begin) return end;
+  const std::size_t close = text.find("*/", comment);
+  return close == text.npos ? end : std::max(end, close + 2);
 }
 
 /// "identifier "cublasHandle_t" is undefined", "namespace "std" has no member "vector"".
@@ -65,47 +105,76 @@ ErrorLines error_lines(std::string_view log, bool of_unknown_names) {
   return lines;
 }
 
-HostCode::HostCode(std::string text, const std::set<std::string>& used) : text_(std::move(text)) {
+bool is_for_hosts(std::string_view header) {
+  if (!header.starts_with('<') || header.size() < 3) return false;
+  const std::string_view name = header.substr(1, header.size() - 2);
+  const std::size_t slash = name.find('/');
+  if (slash != name.npos) return is_listed(name.substr(0, slash), kFoldersForHosts);
+  const bool is_library = name.starts_with("cu") || name.starts_with("nv") || name.starts_with("npp");
+  return name.find('.') == name.npos || is_library || is_listed(name, kHeadersForHosts);
+}
+
+HostCode::HostCode(std::string_view text) : text_(text) {
   const TokenizedSource source = tokenize_source(text_);
   const auto place = [&](const SourceToken& token) {
     return static_cast<std::size_t>(token.text.data() - text_.data());
   };
   for (const SourceTokens& directive : source.directives) {
     const SourceToken& first = directive.front();
+    directives_.emplace_back(text_.rfind('#', place(first)), end_of_directive(text_, place(first)));
+    if (TokenRange(directive).fits(0, {"define", "#"})) {
+      meanings_.emplace(directive[1].text, mentions_.size());
+      meanings_.emplace(std::string(directive[1].text) + "(", mentions_.size());
+      mentions_.push_back(mentions_in(TokenRange(directive, 2, directive.size()), true));
+    }
     if (!first.is("include")) continue;
-    const std::size_t begin = text_.rfind('\n', place(first)) + 1;  // npos + 1 is 0
-    const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-    const std::string_view rest = std::string_view(text_).substr(0, end).substr(place(first) + 7);
+    const std::size_t begin = place(first);
+    const std::string_view rest = std::string_view(text_).substr(begin, text_.find('\n', begin) - begin);
     const std::size_t open = rest.find_first_of("<\"");
     const std::size_t close = open == rest.npos ? open : rest.find_first_of(">\"", open + 1);
     if (close == rest.npos) continue;
-    parts_.push_back(
-        {begin, end, first.line, first.line, false, std::string(rest.substr(open, close + 1 - open))});
+    // The compiler counts the lines of a comment behind it.
+    const auto lines = std::count(text_.begin() + begin, text_.begin() + directives_.back().second, '\n');
+    parts_.push_back({begin, begin + close + 1, first.line, first.line + static_cast<int>(lines),
+                      std::string(rest.substr(open, close + 1 - open))});
   }
-  const std::vector<Declaration> declarations = read_declarations(source.code);
-  used_ = names_in_use(source, declarations);
-  used_.insert(used.begin(), used.end());
-  for (const Declaration& one : declarations) {
-    // Without a specialization the code would be another one.
-    const bool is_special = TokenRange(source.code).fits(one.begin, {"template", "<", ">"});
-    if (one.is_device || is_special) continue;
+  for (const Declaration& one : read_declarations(source.code)) {
+    const TokenRange code(source.code, one.begin, one.end);
+    std::vector<std::string> names{""};
+    if (!one.is_device) names = names_of(code, one);
+    for (const std::string& name : names) meanings_.emplace(name, mentions_.size());
+    mentions_.push_back(mentions_in(code, false));
+    // Which operators a kernel uses is not known, but for those of streams.
+    const bool is_operator = one.name == "operator" && !code.has("ostream istream");
+    const bool has_device_code = one.is_device || code.has("__global__ __device__ __constant__");
+    if (is_operator || has_device_code || code.has("static_assert _Static_assert")) continue;
     const SourceToken& first = source.code[one.begin];
     const SourceToken& last = source.code[one.end - 1];
-    parts_.push_back({place(first), place(last) + last.text.size(), first.line, last.line,
-                      !one.is_function || used_.contains(std::string(one.name))});
+    parts_.push_back({place(first), place(last) + last.text.size(), first.line, last.line, "",
+                      !one.is_function, std::move(names)});
   }
   std::ranges::sort(parts_, {}, &Part::begin);
 }
 
-bool HostCode::leave_out(const std::set<int>& lines, bool others) {
+void HostCode::add_used(std::set<std::string>& used) {
+  std::vector<std::string> open(used.begin(), used.end());
+  open.emplace_back();
+  while (!open.empty()) {
+    const auto [first, last] = meanings_.equal_range(open.back());
+    open.pop_back();
+    for (auto meaning = first; meaning != last; ++meaning)
+      for (const std::string& name : std::exchange(mentions_[meaning->second], {}))
+        if (used.insert(name).second) open.push_back(name);
+  }
+}
+
+bool HostCode::leave_out(const std::set<int>& lines, const std::set<std::string>& used, bool others) {
   bool any = false;
   for (Part& part : parts_) {
     const auto line = lines.lower_bound(part.first);
-    // A certain file that is missing is a mistake: what it defines may choose between kernels.
-    const bool is_file = part.header.starts_with('"') || part.header.starts_with("</") ||
-                         part.header.find("..") != std::string::npos;
-    const bool has_line = line != lines.end() && *line <= part.last;
-    if (part.left_out || is_file || part.is_other != others || !has_line) continue;
+    if (part.left_out || part.is_other != others || line == lines.end() || *line > part.last) continue;
+    const auto is_used = [&](const std::string& name) { return used.contains(name); };
+    if (part.header.empty() ? std::ranges::any_of(part.names, is_used) : !is_for_hosts(part.header)) continue;
     part.left_out = any = true;
   }
   return any;
@@ -129,27 +198,38 @@ std::string HostCode::lines() const {
 
 std::string HostCode::blanked() const {
   std::string text = text_;
-  for (const Part& part : parts_)
-    for (std::size_t i = part.begin; part.left_out && i < part.end; ++i)
-      if (text[i] != '\n') text[i] = ' ';
+  const auto blank = [&](bool includes) {
+    for (const Part& part : parts_)
+      for (std::size_t i = part.begin; part.left_out && part.header.empty() != includes && i < part.end; ++i)
+        if (text[i] != '\n') text[i] = ' ';
+  };
+  blank(false);
+  for (const auto& [begin, end] : directives_) text.replace(begin, end - begin, text_, begin, end - begin);
+  blank(true);
   return text;
 }
 
-bool HostCodeOfKernel::leave_out(const std::string& log, std::string& log_before, const KernelSource& source,
+bool HostCodeOfKernel::leave_out(const std::string& log, const KernelSource& source,
                                  const Dependencies& files,
                                  const std::function<bool(const std::string& header)>& is_readable) {
   for (const auto& [name, hash] : files) {
     if (hash.empty() || hash == kUnreadable || headers_.contains(name)) continue;
     const Descriptor file = open_included(source, name);
     const auto text = file.is_open() ? source_content(file) : std::nullopt;
-    if (text) headers_.emplace(name, HostCode(*text, source_.second.used()));
+    if (text) headers_.emplace(name, HostCode(*text));
   }
+  std::size_t before = 0;
+  do {
+    before = used_.size();
+    source_.second.add_used(used_);
+    for (auto& [name, header] : headers_) header.add_used(used_);
+  } while (used_.size() > before);
   const auto leave_out_of_files = [&](bool others) {
     bool any = false;
     for (const auto& [file, lines] : error_lines(log, others)) {
       const auto header = headers_.find(std::filesystem::path(file).lexically_normal());
-      if (file == source_.first) any |= source_.second.leave_out(lines, others);
-      if (header != headers_.end()) any |= header->second.leave_out(lines, others);
+      if (file == source_.first) any |= source_.second.leave_out(lines, used_, others);
+      if (header != headers_.end()) any |= header->second.leave_out(lines, used_, others);
     }
     return any;
   };
@@ -170,10 +250,7 @@ bool HostCodeOfKernel::leave_out(const std::string& log, std::string& log_before
   for (auto& [name, header] : headers_) any |= is_elsewhere && header.leave_out_headers(may_stay);
   if (any) return true;
   // What else names something unknown is a mistake, unless a header that is left out may declare it.
-  if (source_.second.lines().empty() && headers().empty()) return false;
-  if (!leave_out_of_files(true)) return false;
-  if (log_before.empty()) log_before = log;
-  return true;
+  return (!source_.second.lines().empty() || !headers().empty()) && leave_out_of_files(true);
 }
 
 std::map<std::string, std::string> HostCodeOfKernel::headers() const {
@@ -183,11 +260,11 @@ std::map<std::string, std::string> HostCodeOfKernel::headers() const {
   return texts;
 }
 
-std::string HostCodeOfKernel::explained(const std::string& log, const std::string& log_before) const {
-  std::string text = (log_before.empty() ? log : log_before) + missing_;
+std::string HostCodeOfKernel::explained(const std::string& log) const {
+  std::string text = log + missing_;
   const auto add = [&](const std::string& name, const HostCode& host) {
     if (const std::string lines = host.lines(); !lines.empty())
-      text += fmt::format("\nLeft out as host code: {} (lines {})\n", name, lines);
+      text += fmt::format("\nLeft out as host code: {}({})\n", name, lines);
   };
   add(source_.first, source_.second);
   for (const auto& [name, header] : headers_) add(name, header);

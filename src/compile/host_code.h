@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compile/source.h"
@@ -18,40 +19,47 @@ using ErrorLines = std::map<std::string, std::set<int>>;
 /// alone.
 ErrorLines error_lines(std::string_view log, bool of_unknown_names = false);
 
+/// Whether a header may be missing where kernels are compiled: <vector>, <unistd.h>, <torch/extension.h>. Any
+/// other one may declare what device code means.
+bool is_for_hosts(std::string_view header);
+
 /// What a file holds for the host's compiler: functions that launch kernels, #include <vector>. Which parts
 /// these are is known once NVRTC refuses them.
 class HostCode {
  public:
-  /// `used`: names that device code of other files uses.
-  explicit HostCode(std::string text, const std::set<std::string>& used = {});
+  explicit HostCode(std::string_view text);
 
-  /// Leaves out the parts that have one of these lines: #includes in angle brackets without "..", and
-  /// functions that no kernel uses; with `others`, instead any declaration without __global__, __device__ and
-  /// the like, for lines that name what is not known. Returns false if no line is in a part that is not left
-  /// out yet.
-  bool leave_out(const std::set<int>& lines, bool others = false);
+  /// Adds to the names in use those that device code here mentions, and those that declarations and macros of
+  /// names in use mention. "f(" stands for f where it is called.
+  void add_used(std::set<std::string>& used);
+
+  /// Leaves out the parts that have one of these lines and whose names are not in use: #includes of headers
+  /// for hosts, and functions; with `others`, instead other declarations. What is marked as device code, or
+  /// has a static assertion, stays. Returns false if no line is in a part that is not left out yet.
+  bool leave_out(const std::set<int>& lines, const std::set<std::string>& used, bool others = false);
   /// Leaves out what includes headers, such as "<vector>", that are not readable.
   bool leave_out_headers(const std::function<bool(const std::string& header)>& is_readable);
 
   /// "1, 5, 7-9": those of what was left out.
   std::string lines() const;
-  /// The text with spaces in its place.
+  /// The text with spaces in its place, but for preprocessor directives.
   std::string blanked() const;
-  /// What device code here names, directly or through what it names.
-  const std::set<std::string>& used() const { return used_; }
 
  private:
   struct Part {
-    std::size_t begin, end;   ///< in the text
-    int first, last;          ///< lines, from 1
-    bool is_other = false;    ///< neither an #include nor a function that no kernel uses
-    std::string header = {};  ///< of an #include, with its brackets or quotes
+    std::size_t begin, end;               ///< in the text
+    int first, last;                      ///< lines, from 1
+    std::string header = {};              ///< of an #include, with its brackets or quotes
+    bool is_other = false;                ///< neither an #include nor a function
+    std::vector<std::string> names = {};  ///< that it declares
     bool left_out = false;
   };
 
   std::string text_;
-  std::set<std::string> used_;
-  std::vector<Part> parts_;  ///< in order
+  std::vector<Part> parts_;                                      ///< in order
+  std::vector<std::pair<std::size_t, std::size_t>> directives_;  ///< their places and ends
+  std::vector<std::set<std::string>> mentions_;       ///< of declarations and macros, until they are in use
+  std::multimap<std::string, std::size_t> meanings_;  ///< by name, places in mentions_; "": device code
 };
 
 /// The host code of a kernel's source and of the headers in its folders.
@@ -61,22 +69,21 @@ class HostCodeOfKernel {
 
   /// Leaves out what may be host code and explains errors of the log. `files` are the kernel's own headers.
   /// Where a header of elsewhere has errors, those that are not readable are left out. False: nothing is.
-  /// Before anything is left out that a kernel may need, `log_before` becomes the log, unless it has one.
-  bool leave_out(const std::string& log, std::string& log_before, const KernelSource& source,
-                 const Dependencies& files,
+  bool leave_out(const std::string& log, const KernelSource& source, const Dependencies& files,
                  const std::function<bool(const std::string& header)>& is_readable);
 
   /// The source without it.
   std::string text() const { return source_.second.blanked(); }
   /// The headers without it, by their names in Dependencies.
   std::map<std::string, std::string> headers() const;
-  /// What shows why the last log has no success: the one before, if any, and what is missing or left out.
-  std::string explained(const std::string& log, const std::string& log_before) const;
+  /// The log with what is missing and was left out.
+  std::string explained(const std::string& log) const;
 
  private:
   std::pair<std::string, HostCode> source_;  ///< with its name
   std::map<std::string, HostCode> headers_;
-  std::string missing_;  ///< logs of headers that were not found
+  std::set<std::string> used_;  ///< names
+  std::string missing_;         ///< logs of headers that were not found
 };
 
 }  // namespace tiletune

@@ -395,24 +395,15 @@ bool notices_includes() {
 
 namespace {
 
-/// What was left out of a source, and the files that this rests on.
-struct KnownHostCode {
-  HostCodeOfKernel host;
-  Dependencies files;
-};
-/// By the hash of the source: what one configuration shows is left out for the next one.
-std::map<std::string, KnownHostCode> known_host_code;
-
-/// Whether NVRTC compiles what includes nothing but that header. One in quotes that is missing counts as
-/// such.
+/// Whether NVRTC compiles what includes nothing but that header. A missing one counts as such, unless it is
+/// for hosts.
 bool is_readable(const KernelSource& source, const std::vector<std::string>& options,
                  const std::string& header) {
-  static std::map<std::pair<std::string, std::string>, bool> known;
-  const auto [place, is_new] = known.try_emplace({source.hash(), header});
-  if (!is_new) return place->second;
   NvrtcProgram program(source, "#include " + header + "\n");
-  return place->second = program.compile(options) == NVRTC_SUCCESS ||
-                         program.log().find("cannot open source file " + header) != std::string::npos;
+  const std::string name = header.substr(1, header.size() - 2);
+  return program.compile(options) == NVRTC_SUCCESS ||
+         (!is_for_hosts(header) &&
+          program.log().find("cannot open source file \"" + name + '"') != std::string::npos);
 }
 
 }  // namespace
@@ -422,24 +413,13 @@ Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
   std::optional<HostCodeOfKernel> host;  // once the source does not compile as it is
-  Dependencies earlier;
-  const auto known = known_host_code.find(request.source.hash());
-  if (known != known_host_code.end() && DependencyCheck().holds(request.source, known->second.files)) {
-    host = known->second.host;
-    earlier = known->second.files;
-  }
-  bool is_known = host.has_value();
   IncludedFiles included(request.source, cuda_include_folder());
-  const auto dependencies = [&] {
-    Dependencies all = included.dependencies();
-    all.insert(earlier.begin(), earlier.end());
-    return all;
-  };
   const auto failed = [&](std::string reason) {
-    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, dependencies()};
+    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
   };
   std::optional<NvrtcProgram> program;
-  for (std::string log_before;;) {
+  std::map<std::string, bool> readable_headers;
+  for (;;) {
     included.replace(host ? host->headers() : std::map<std::string, std::string>());
     program.emplace(request.source, checked_text(request, host ? host->text() : request.source.text));
     for (const std::string& expression : request.kernel_expressions) program->add_name(expression);
@@ -455,20 +435,16 @@ Compiled compile_here(const CompileRequest& request) {
     if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
     if (result == NVRTC_SUCCESS) break;
     // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-    if (is_known) {  // It may be code that this configuration needs.
-      host.reset();
-      is_known = false;
-      continue;
-    }
     if (!host) host.emplace(request.source);
     const auto readable = [&](const std::string& header) {
-      return is_readable(request.source, options, header);
+      const auto [known, is_new] = readable_headers.try_emplace(header);
+      if (is_new) known->second = is_readable(request.source, options, header);
+      return known->second;
     };
-    if (!host->leave_out(log, log_before, request.source, dependencies(), readable))
-      return failed(reason_of_failure(host->explained(log, log_before), nvrtc().error_string(result), request,
-                                      included.refused()));
+    if (!host->leave_out(log, request.source, included.dependencies(), readable))
+      return failed(
+          reason_of_failure(host->explained(log), nvrtc().error_string(result), request, included.refused()));
   }
-  if (host) known_host_code.insert_or_assign(request.source.hash(), KnownHostCode{*host, dependencies()});
   auto binary = std::make_shared<Binary>();
   for (const std::string& expression : request.kernel_expressions) {
     const auto symbol = program->lowered_name(expression);
@@ -488,7 +464,7 @@ Compiled compile_here(const CompileRequest& request) {
         "the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
         binary->cubin.size() >> 20, kMostCubinBytes >> 20));
   binary->compile_ms = process_cpu_ms() - started_ms;
-  return {Outcome::ok, "", std::move(binary), dependencies()};
+  return {Outcome::ok, "", std::move(binary), included.dependencies()};
 }
 
 }  // namespace tiletune

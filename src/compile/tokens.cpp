@@ -85,6 +85,10 @@ std::size_t read_one(const TokenRange& code, Declaration& one, std::vector<std::
       const bool is_named = i > one.begin && code.is_name(i - 1) && !code.text(i - 1).starts_with("__");
       if (code.is(i, "(") && one.name.empty() && is_named) one.name = code.text(i - 1);
       i = code.behind_bracket(i) - 1;
+    } else if (code.is(i, "operator")) {
+      one.name = code.text(i);
+      i = code.find("( ;", i + 1) - 1;
+      if (code.fits(i + 1, {"(", ")", "("})) i += 2;
     } else if (code.is(i, ";")) {
       return one.end = i + 1;
     } else if (code.is(i, "{")) {

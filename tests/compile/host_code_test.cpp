@@ -24,22 +24,81 @@ constexpr const char* kSource =
     "int twice(int a) { return launch<int>(nullptr), a; }\n"   // 12
     "}\n";                                                     // 13
 
+/// What device code of a source has in use.
+std::set<std::string> used_in(HostCode& host) {
+  std::set<std::string> used;
+  host.add_used(used);
+  return used;
+}
+
 TEST(HostCode, IsWhatTheCompilerRefusesAndNoKernelNeeds) {
   HostCode host(kSource);
-  EXPECT_FALSE(host.leave_out({4})) << "the kernel calls it";
-  EXPECT_FALSE(host.leave_out({5, 20}));
-  EXPECT_FALSE(host.leave_out({3})) << "a kernel may take it";
+  const std::set<std::string> used = used_in(host);
+  EXPECT_FALSE(host.leave_out({4}, used)) << "the kernel calls it";
+  EXPECT_FALSE(host.leave_out({5, 20}, used));
+  EXPECT_FALSE(host.leave_out({3}, used)) << "it is no function";
   EXPECT_EQ(host.lines(), "");
-  EXPECT_TRUE(host.leave_out({1}));
-  EXPECT_TRUE(host.leave_out({9, 12}));
-  EXPECT_FALSE(host.leave_out({9})) << "it is left out already";
+  EXPECT_TRUE(host.leave_out({1}, used));
+  EXPECT_TRUE(host.leave_out({9, 12}, used));
+  EXPECT_FALSE(host.leave_out({9}, used)) << "it is left out already";
   EXPECT_EQ(host.lines(), "1, 7-10, 12");
-  EXPECT_TRUE(host.leave_out({3}, true));
+  EXPECT_TRUE(host.leave_out({3}, used, true));
   EXPECT_EQ(host.lines(), "1, 3, 7-10, 12");
-  EXPECT_FALSE(HostCode("int call() { return 1; }", {"call"}).leave_out({1}))
+  EXPECT_FALSE(HostCode("int call() { return 1; }").leave_out({1}, {"call("}))
       << "a kernel elsewhere calls it";
-  EXPECT_FALSE(HostCode("template <> struct Of<int> { std::string s; };").leave_out({1}, true))
-      << "the general one would take its place";
+}
+
+/// What stays, and what may go, in a source with a kernel that has `body`.
+TEST(HostCode, StaysWhereDeviceCodeMayMeanIt) {
+  const auto may_go = [](const std::string& declaration, const std::string& body, bool is_function = false) {
+    HostCode host(declaration + "\n__global__ void k(float* a) { " + body + " }\n");
+    const std::set<std::string> used = used_in(host);
+    return host.leave_out({1}, used, !is_function);
+  };
+  EXPECT_TRUE(may_go("std::vector<float> all;", "a[0] = 1;"));
+  EXPECT_TRUE(may_go("std::map<int, float> q, all = {}, b(3);", "int n = 1;"));
+  EXPECT_FALSE(may_go("std::map<int, float> x, all = {}, b(3);", "all;"));
+  EXPECT_FALSE(may_go("float (*pointer)(std::string);", "pointer(a);"));
+  EXPECT_FALSE(may_go("template <class T> struct Tile<T*> { std::string s; };", "Tile<float*>::n;"));
+  EXPECT_FALSE(may_go("template <> struct Of<int> { std::string s; };", "Of<int>();"));
+  EXPECT_TRUE(may_go("struct Timer : Base { std::string a; } timer;", "a[0] = 1;"));
+  EXPECT_FALSE(may_go("struct Timer : Base { std::string a; } timer;", "timer;"));
+  EXPECT_FALSE(may_go("enum Kind { one = std::size(x), two };", "two;"));
+  EXPECT_TRUE(may_go("using namespace std;", "std;"));
+  EXPECT_FALSE(may_go("using real = std::real;", "real x;"));
+  EXPECT_FALSE(may_go("typedef std::real real;", "real x;"));
+  EXPECT_FALSE(may_go("static_assert(N < 128); static_assert(std::size(x) == 2);", "a[0] = 1;"));
+  EXPECT_TRUE(may_go("float sum(std::vector<float> x);", "float sum1 = 0; sum1 += a[0];"));
+  EXPECT_TRUE(
+      may_go("float sum(std::vector<float> x) { return x[0]; }", "float sum = a[0]; a[1] = sum;", true));
+  EXPECT_FALSE(may_go("float sum(std::vector<float> x) { return x[0]; }", "a[0] = sum(a);", true));
+  EXPECT_TRUE(may_go("std::ostream& operator<<(std::ostream& o, float4 x) { return o; }", "1 << 2;", true));
+  EXPECT_FALSE(may_go("float4 operator+(float4 x, std::f4 y) { return x; }", "a[0] = 1;", true));
+  EXPECT_FALSE(
+      may_go("constexpr int SCALE = std::size(x);", "a[SIZE]; }\n#define SIZE (2 * SCALE)\nvoid f() {"));
+  EXPECT_FALSE(may_go("int tile(int x) { return std::x; }",
+                      "a[SCALE]; }\nconstexpr int SCALE = tile(6);\nvoid f() {", true));
+}
+
+TEST(HostCode, DirectivesStay) {
+  HostCode host(
+      "int main() {\n#define SCALE 3 \\\n  + 1\n#if 1 /* a\n # b */\n#include <vector>\n#endif\n}\nint x;\n");
+  EXPECT_TRUE(host.leave_out({1}, {}));
+  EXPECT_EQ(
+      host.blanked(),
+      "            \n#define SCALE 3 \\\n  + 1\n#if 1 /* a\n # b */\n#include <vector>\n#endif\n \nint x;\n");
+  HostCode comment("/* the\n end */ #include <vector> // and\n");
+  EXPECT_TRUE(comment.leave_out({2}, {}));
+  EXPECT_EQ(comment.blanked(), "/* the\n end */ #                 // and\n");
+}
+
+TEST(HostCode, HeadersThatMayBeMissing) {
+  for (const char* header :
+       {"<vector>", "<unistd.h>", "<torch/extension.h>", "<cublas_v2.h>", "<sys/time.h>"})
+    EXPECT_TRUE(is_for_hosts(header)) << header;
+  for (const char* header :
+       {"<project/config.h>", "<config.h>", "\"vector\"", "<>", "<../vector>", "</vector>"})
+    EXPECT_FALSE(is_for_hosts(header)) << header;
 }
 
 TEST(HostCode, HeadersAreLeftOutByName) {
@@ -55,7 +114,7 @@ TEST(HostCode, HeadersAreLeftOutByName) {
 
 TEST(HostCode, StaysWhereItIs) {
   HostCode host(kSource);
-  host.leave_out({1, 9});
+  host.leave_out({1, 9}, {});
   const std::string blanked = host.blanked();
   EXPECT_EQ(blanked.size(), std::string(kSource).size());
   EXPECT_EQ(std::count(blanked.begin(), blanked.end(), '\n'), 13);
@@ -67,7 +126,7 @@ TEST(HostCode, TakesAnyText) {
                            "extern \"C\" { int a; }", "#include <", "#include \"", "#include",
                            "struct __align__(8) S { int a; } s;"}) {
     HostCode host(text);
-    host.leave_out({1}, true);
+    host.leave_out({1}, {}, true);
     EXPECT_EQ(host.blanked().size(), std::string(text).size());
   }
 }
@@ -91,7 +150,7 @@ Compiled compiled(const std::string& text) {
 const std::string kKernel = "__global__ void k(float* a, int n) { a[n] = 1; }\n";
 
 TEST(HostCode, IsLeftOutWhereASourceDoesNotCompileWithIt) {
-  for (const char* text : {"#include <vector>\n#include <iostream>\n#include <no/such.h>\n",
+  for (const char* text : {"#include <vector>\n#include <iostream>\n#include <torch/extension.h>\n",
                            "#include <nvrtc.h>\n#include <cublas_v2.h>\n#include <cuda_gl_interop.h>\n"}) {
     const Compiled done = compiled(text + kKernel +
                                    "std::vector<float> all;\n"
@@ -118,7 +177,10 @@ TEST(HostCode, OfWhatAKernelNeedsTheErrorStays) {
       "__global__ void k(float* a, int n) { a[n] = one(); }\n");
   EXPECT_EQ(typo.outcome, Outcome::compile_failed);
   EXPECT_TRUE(typo.reason.starts_with("k.cu(2): error: identifier \"onne\"")) << typo.reason;
-  EXPECT_NE(typo.reason.find("host code: lines 1, 2 of k.cu"), std::string::npos) << typo.reason;
+  EXPECT_NE(typo.reason.find("host code: k.cu(1)"), std::string::npos) << typo.reason;
+  EXPECT_EQ(compiled("#include <project/config.h>\n" + kKernel).outcome, Outcome::compile_failed);
+  EXPECT_EQ(compiled("#include <cublas_v2.h>\n#include <project/config.h>\n" + kKernel).outcome,
+            Outcome::compile_failed);
   const Compiled lacking = compiled("#include <cublas_v2.h>\n#include \"twice.h\"\n" + kKernel);
   EXPECT_EQ(lacking.outcome, Outcome::compile_failed) << "what it defines may choose between kernels";
   EXPECT_NE(lacking.reason.find("\"twice.h\""), std::string::npos) << lacking.reason;
