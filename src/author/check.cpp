@@ -85,9 +85,9 @@ class Checker {
   void add(CheckFinding finding) {
     for (CheckFinding& known : report_.findings) {
       if (known.is_error != finding.is_error || known.template_name != finding.template_name ||
-          known.problem == finding.problem || std::string_view(known.what.what()) != finding.what.what())
+          std::string_view(known.what.what()) != finding.what.what())
         continue;
-      ++known.more_problems;
+      known.more_problems += known.problem == finding.problem ? 0 : 1;
       return;
     }
     report_.findings.push_back(std::move(finding));
@@ -203,7 +203,8 @@ class Checker {
     const auto sample = [&](const Task& task, std::size_t most) {
       const auto builds = sample_builds(spec_, task, target_, most, kMostEvaluated);
       for (const CheckedBuild& build : builds)
-        submit(build, &build == &builds.front() && !is_compiled(task.spec->source));
+        submit(build,
+               (&build == &builds.front() || &build == &builds.back()) && !is_compiled(task.spec->source));
       return !builds.empty();
     };
     std::set<std::string> sampled, requested;

@@ -65,7 +65,7 @@ std::vector<std::pair<fs::path, std::string>> header_copies(const KernelSource& 
     if (folder.parent_path() == home || std::ranges::any_of(include_folders, holds)) continue;
     const Descriptor file = open_included(source, name);
     const auto text = file.is_open() ? source_content(file) : std::nullopt;
-    if (text) copies.emplace_back(folder / name, *text);
+    if (text) copies.emplace_back((folder / name).lexically_normal(), *text);
   }
   return copies;
 }
@@ -94,7 +94,7 @@ Written write_draft(const InitRequest& request, const std::vector<fs::path>& inc
                     "Name a folder with --out.");
   if (place != home) written.copy = folder / source.name;
   const auto refuse_existing = [&](const fs::path& file) {
-    if (!request.force && !file.empty() && fs::exists(file))
+    if (!request.force && !file.empty() && fs::exists(fs::symlink_status(file)))
       throw UserError("it exists already", Where{file.string(), ""},
                       "Name another folder with --out, or replace it with --force.");
   };
@@ -105,6 +105,10 @@ Written write_draft(const InitRequest& request, const std::vector<fs::path>& inc
                                  operation_names(home_folder() / "kernel_templates"));
   std::vector<std::pair<fs::path, std::string>> headers;
   if (place != home) headers = header_copies(source, signature.included, include_folders, home, place);
+  std::erase_if(headers, [](const auto& one) {
+    std::error_code none;
+    return fs::is_regular_file(one.first, none) && read_file(one.first) == one.second;
+  });
   for (const auto& [header, text] : headers) refuse_existing(header);
   const std::string config =
       json_text(nlohmann::ordered_json{{"templates", {name}}, {"problems", {written.draft.problem}}}, 2) +

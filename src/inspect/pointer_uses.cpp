@@ -41,12 +41,20 @@ Words words_in(std::string_view text) {
 /// Reads "@%p1 ld.global.v2.f32 {%f1, %f2}, [%rd4+8]".
 Instruction read_instruction(std::string_view text) {
   Instruction one;
-  do {  // a predicate or a label stands before it
-    text = trim(text);
-    const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+  for (text = trim(text); !text.empty(); text = trim(text)) {  // a predicate or a label stands before it
+    std::size_t end = text.front() == '@' || text.front() == '!' ? 1 : 0;
+    while (end < text.size() &&
+           (is_part_of_name(text[end]) || text[end] == '!' || text.substr(end).starts_with("::")))
+      end += text[end] == ':' ? 2 : 1;
+    end = std::max(end, std::size_t{1});
     one.name = text.substr(0, end);
     text.remove_prefix(end);
-  } while (one.name.starts_with("@") || one.name.ends_with(":"));
+    if (text.starts_with(":")) {
+      text.remove_prefix(1);
+    } else if (!one.name.starts_with("@")) {
+      break;
+    }
+  }
   bool is_first = true;
   while (!text.empty()) {
     const std::size_t open = std::min(text.find('['), text.size());
@@ -73,7 +81,8 @@ Instruction read_instruction(std::string_view text) {
 std::string code_of(std::string_view ptx) {
   std::string code;
   for (const std::string& line : split(ptx, '\n'))
-    if (!trim(line).starts_with(".loc")) code += line.substr(0, line.find("//")) + "\n";
+    if (!trim(line).starts_with(".loc") || line.find(';') != line.npos)
+      code += line.substr(0, line.find("//")) + "\n";
   return code;
 }
 
@@ -147,7 +156,9 @@ class UseReader {
       return;
     }
     const bool handles_texture = is({"tex", "tld4", "txq", "suld", "sust", "sured", "suq"});
-    const bool only_reads = is({"ld", "prefetch", "wmma.load", "multimem.ld"}) || handles_texture;
+    const bool only_reads =
+        is({"ld", "prefetch", "cp.async.bulk.prefetch", "applypriority", "wmma.load", "multimem.ld"}) ||
+        handles_texture;
     const bool copies = is({"cp.async"});  // to the first address from the others
     const bool only_writes = is({"st", "wmma.store", "multimem.st"}) || copies;
     for (const Words& address : one.addresses) {
@@ -171,8 +182,8 @@ std::string code_of_kernel(std::string_view ptx, std::string_view kernel) {
   const std::string start = ".entry " + std::string(kernel) + "(";
   const std::size_t entry = ptx.find(start);
   if (entry == std::string_view::npos) return "";
-  const std::string_view rest = ptx.substr(entry + start.size());
-  return code_of(rest.substr(0, std::min(rest.find(".entry "), rest.find(".func "))));
+  const std::string code = code_of(ptx.substr(entry + start.size()));
+  return code.substr(0, std::min(code.find(".entry "), code.find(".func ")));
 }
 
 }  // namespace

@@ -129,6 +129,22 @@ TEST(Init, HeadersAreCopiedWithTheSource) {
   EXPECT_TRUE(fs::remove(sandbox.folder() / "drafts/scale/template.json"));
   expect_error(sandbox.run({"init", "src/scale.cu", "--out", "drafts/scale"}), kUserError,
                {"exists already"});
+  EXPECT_EQ(sandbox.run({"init", "src/scale.cu", "--out", "drafts/other"}).code, 0) << "it shares a header";
+  sandbox.write("drafts/common/shared.h", "// another one\n");
+  expect_error(sandbox.run({"init", "src/scale.cu", "--out", "drafts/third"}), kUserError,
+               {"drafts/common/shared.h", "exists already"});
+  EXPECT_EQ(read_file(sandbox.folder() / "drafts/common/shared.h"), "// another one\n");
+}
+
+TEST(Init, CheckLooksAtTheFirstAndTheLastConfiguration) {
+  const Sandbox sandbox;
+  sandbox.write("k.cu",
+                "template <int MODE> __global__ void k(float* a, float* c, int n) {\n"
+                "  const int i = blockIdx.x * MODE + threadIdx.x;\n"
+                "  if (i < n) { c[i] = a[i]; if (MODE > 256) a[i] = 0; }\n}\n");
+  ASSERT_EQ(sandbox.run({"init", "k.cu"}).code, 0);
+  const Finished check = sandbox.run({"check", "k.json"});
+  EXPECT_TRUE(carries(check.out + check.err, {"a, is an input that the kernel may write to"})) << check.out;
 }
 
 TEST(Init, RolesAreWhatTheKernelDoes) {

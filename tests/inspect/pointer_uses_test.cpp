@@ -41,6 +41,18 @@ TEST(PointerUses, LoadsReadAndStoresWrite) {
   EXPECT_EQ(uses_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd0, {%r1}];\nnew.kind [%rd1];"), "rt rw - -");
 }
 
+TEST(PointerUses, InlineAssemblyIsReadAsItIsWritten) {
+  EXPECT_EQ(
+      uses_of(
+          "st.global.f32[%rd0],%f1;\nldx:st.global.f32 [%rd1], %f1;\n// .func \nst.global.f32 [%rd2], %f1;\n"
+          ".loc 1 2 3 st.global.f32 [%rd3], %f1;"),
+      "w w w rw");
+  EXPECT_EQ(uses_of("cp.async.bulk.prefetch.L2.global [%rd0], 128;\n@!%p1 ld.global.L2::cache_hint.f32 %f1, "
+                    "[%rd1], %rd2;\n"
+                    "$L__1: @%p1 st.global.f32 [%rd3], %f1;"),
+            "r r - w");
+}
+
 TEST(PointerUses, AddressesAreFollowedThroughArithmeticAndLoops) {
   EXPECT_EQ(uses_of("cvta.to.global.u64 %rd4, %rd0;\nmad.wide.s32 %rd5, %r1, 4, %rd4;\n"
                     "selp.b64 %rd6, %rd5, %rd1, %p1;\nst.global.f32 [%rd6], 0f00000000;"),
