@@ -229,6 +229,9 @@ class DocumentReader {
   PieceReader source_;  ///< the last, because it asks for sizes as soon as it is made
 };
 
+/// In the line that names the columns of CUTLASS's profiler.
+constexpr std::string_view kTableHeader = "OperationKind,Operation,";
+
 /// Reads a table of CUTLASS's profiler, which a line of names begins.
 DocumentEnd read_table(const std::filesystem::path& file, const DocumentEvents& events) {
   ByteStream stream(file);
@@ -240,13 +243,19 @@ DocumentEnd read_table(const std::filesystem::path& file, const DocumentEvents& 
                       "Is this the file you meant?");
   }
   const std::vector<std::string> lines = split(text, '\n');
-  const std::vector<std::string> names = split(trim(lines.front()), ',');
+  std::vector<std::string> names;
   events.rows_begin(kTableRows);
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<std::string> cells = split(trim(lines[i]), ',');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::vector<std::string> cells = split(trim(lines[i]), ',');
     if (cells.size() < 2) continue;
-    rapidjson::Document row(rapidjson::kObjectType);
-    for (std::size_t j = 0; j < std::min(names.size(), cells.size()); ++j)
+    if (lines[i].find(kTableHeader) != std::string::npos) {  // tables may follow each other
+      names = std::move(cells);
+      continue;
+    }
+    const bool is_whole = cells.size() == names.size();
+    if (!is_whole && i + 1 == lines.size()) return DocumentEnd::within_a_row;
+    rapidjson::Document row(rapidjson::kObjectType);  // without its cells where a name is not known
+    for (std::size_t j = 0; is_whole && j < names.size(); ++j)
       row.AddMember(as_value(names[j]), as_value(cells[j]), row.GetAllocator());
     events.row(fmt::format("line {}", i + 1), row);
   }
@@ -266,8 +275,10 @@ class TextWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
 
 const JsonValue* find(const JsonValue& object, std::string_view name) {
   if (!object.IsObject()) return nullptr;
-  const auto member = object.FindMember(as_value(name));
-  return member == object.MemberEnd() ? nullptr : &member->value;
+  // Of members of one name the last counts, as in Python.
+  for (auto member = object.MemberEnd(); member != object.MemberBegin();)
+    if (--member; text(member->name) == name) return &member->value;
+  return nullptr;
 }
 
 std::string_view text(const JsonValue& string) { return {string.GetString(), string.GetStringLength()}; }
@@ -306,8 +317,7 @@ DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvent
     const std::string_view begin = stream.next();
     if (begin.starts_with(kSqliteMagic))
       throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
-    if (begin.substr(0, begin.find('\n')).find("OperationKind,Operation,") != begin.npos)
-      return read_table(file, events);
+    if (begin.substr(0, begin.find('\n')).find(kTableHeader) != begin.npos) return read_table(file, events);
   }
   return DocumentReader(file, events).run();
 }

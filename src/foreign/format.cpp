@@ -132,7 +132,8 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
 JsonValue value_of(std::string_view text) {
   if (text == "True" || text == "False") return JsonValue(text == "True");
   if (const auto whole = parsed_number<std::int64_t>(text)) return JsonValue(*whole);
-  if (const auto number = parsed_number<double>(text)) return JsonValue(*number);
+  if (const auto number = parsed_number<double>(text); number && std::isfinite(*number))
+    return JsonValue(*number);
   return as_value(text);
 }
 

@@ -112,14 +112,21 @@ class Import {
       throw UserError("the rows are given in two places", Where{file_.string(), "/" + name},
                       "Remove one of the two.");
     kind_ = kind_of(name);
-    // Mostly the rows come last. Where they do not, the file is read twice.
-    if (kind_->header != nullptr && find(header_, kind_->header) == nullptr &&
-        std::filesystem::is_regular_file(file_)) {
+    // Mostly the rows come last. Where something is missing before them, the file is read twice.
+    const bool is_readable_again = std::filesystem::is_regular_file(file_);
+    bool is_whole = kind_->header == nullptr || find(header_, kind_->header) != nullptr;
+    if (is_whole) try {
+        format_ = kind_->make(header_, facts_, file_.string());
+      } catch (const UserError&) {
+        if (!is_readable_again) throw;
+        is_whole = false;
+      }
+    if (!is_whole && is_readable_again) {
       header_.RemoveAllMembers();
       read_document(file_, events([](const std::string&) {}, [](const std::string&, const JsonValue&) {}));
     }
     place_ = {file_.string(), "/" + name};
-    format_ = kind_->make(header_, facts_, file_.string());
+    if (!is_whole) format_ = kind_->make(header_, facts_, file_.string());
     summary_.format = kind_->name;
     summary_.is_fastest_kept = kind_->repeats;
     batch_.emplace(database_, kForeignColumns);
@@ -146,6 +153,10 @@ class Import {
             fmt::format("a row must be {}", kind_->are_pairs ? "a list of two values" : "an object"), where,
             "Correct or remove it.");
       format_->read(row, name, where, row_);
+      for (const std::string* label : {&row_.gpu, &row_.problem, &row_.template_name})
+        if (label->size() > kMostLabelBytes)
+          throw UserError(fmt::format("a name has {} bytes; the limit is {}", label->size(), kMostLabelBytes),
+                          where, "Shorten it.");
     } catch (const UserError& error) {
       if (facts_.replayed || !error.where().pointer.starts_with(where.pointer)) throw;
       if (!facts_.skip_bad)
@@ -155,7 +166,8 @@ class Import {
       return;
     }
     count();
-    if (!facts_.recorded_again && gpus_.insert(row_.gpu).second) read_known_times();
+    // Those of the first GPU, and of all others once there are several.
+    if (!facts_.recorded_again && gpus_.insert(row_.gpu).second && gpus_.size() <= 2) read_known_times();
     const double time = time_of(row_);
     const auto [known, is_new] = times_.try_emplace(configuration_of(row_), KnownTime{time, true});
     const KnownTime before = known->second;
@@ -209,10 +221,12 @@ class Import {
     static constexpr std::array kColumns{"gpu",     "problem", "template", "parameters",
                                          "outcome", "mean_us", "median_us"};
     TrialFilter filter;
-    filter.gpus = {row_.gpu};
+    if (gpus_.size() == 1) filter.gpus = {row_.gpu};
     filter.sources = {Source::imported};
     database_.for_each(filter, kColumns, [&](std::int64_t, const Trial& row) {
-      if (time_of(row) > 0) times_[configuration_of(row)] = {time_of(row), false};
+      if (!(time_of(row) > 0)) return;
+      KnownTime& known = times_[configuration_of(row)];
+      if (!known.is_of_file) known.us = time_of(row);
     });
   }
 

@@ -294,8 +294,8 @@ class NvbenchFormat : public ForeignFormat {
  public:
   NvbenchFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
     for (const JsonValue& device : elements_of(header, "devices"))
-      if (const auto id = number_of(device, "id"); id && !text_of(device, "name").empty())
-        gpus_[*id] = text_of(device, "name");
+      if (const JsonValue* id = find(device, "id"); id != nullptr && id->IsInt64())
+        gpus_[id->GetInt64()] = text_of(device, "name");
     ImportFacts of_file = facts;
     of_file.kernel = kOfEachRow;
     shared_ = shared_row("NVBench", file, gpus_.empty() ? "" : gpus_.begin()->second, "", "", of_file);
@@ -303,8 +303,14 @@ class NvbenchFormat : public ForeignFormat {
 
   void read(const JsonValue& row, const std::string& name, const Where& where, Trial& trial) override {
     set_kernel(name, facts_, where, trial);
-    const auto gpu = gpus_.find(number_of(row, "device").value_or(-1));
-    if (gpu != gpus_.end() && (facts_.replayed || facts_.gpu.empty())) trial.gpu = gpu->second;
+    const JsonValue* device = find(row, "device");
+    const auto gpu = device != nullptr && device->IsInt64() ? gpus_.find(device->GetInt64()) : gpus_.end();
+    if (facts_.replayed || facts_.gpu.empty()) {
+      if (gpu == gpus_.end() || gpu->second.empty())
+        throw UserError("the file does not name this device", where.at("device"),
+                        facts_.replayed ? "Correct or remove the row." : "Name it: --gpu NAME.");
+      trial.gpu = gpu->second;
+    }
     read_axes(row, where.at("axis_values"), trial);
     if (const JsonValue* skipped = find(row, "is_skipped"); skipped != nullptr && skipped->IsTrue()) {
       trial.outcome = Outcome::launch_failed;
@@ -316,6 +322,10 @@ class NvbenchFormat : public ForeignFormat {
     set_times(mean_us ? mean_us : time_us(row, "nv/batch/time/gpu/mean"), nullptr, 1, where, trial);
     trial.min_us = time_us(row, "nv/cold/time/gpu/min");
     if (const auto median_us = time_us(row, "nv/cold/time/gpu/median")) trial.median_us = median_us;
+    constexpr double kRounded = 1 - 1e-6;
+    if (trial.min_us && kRounded * *trial.min_us > std::min(*trial.median_us, *trial.mean_us))
+      throw UserError("the shortest time is longer than the mean or the median", where.at("summaries"),
+                      "Correct or remove the row.");
   }
 
  private:
@@ -349,14 +359,14 @@ class NvbenchFormat : public ForeignFormat {
       if (text_of(summary, "tag") != tag) continue;
       for (const JsonValue& datum : elements_of(summary, "data"))
         if (const auto seconds = parsed_number<double>(text_of(datum, "value"));
-            seconds > 0.0 && is_figure(*seconds))
+            text_of(datum, "name") == "value" && seconds > 0.0 && is_figure(*seconds))
           return *seconds * kSecond;
     }
     return std::nullopt;
   }
 
   ImportFacts facts_;
-  std::map<double, std::string> gpus_;  ///< by their ids
+  std::map<std::int64_t, std::string> gpus_;  ///< by their ids
 };
 
 // The CSV of CUTLASS's profiler: Problem, Provider, OperationKind, Operation, Disposition, Status, the

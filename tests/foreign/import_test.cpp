@@ -469,6 +469,67 @@ TEST_F(Import, TablesOfTheCutlassProfilerSayTheirSizesAndKernels) {
               {"cut.csv: /table/line 2", "CUTLASS"}));
 }
 
+TEST_F(Import, TablesThatAreCutOffOrJoined) {
+  const std::string header =
+      "Problem,Provider,OperationKind,Operation,Disposition,gemm_kind,m,A,op_class,cta_m,Bytes,Runtime\n";
+  const std::string row = "1,CUTLASS,gemm,a,passed,universal,128,f32,tensorop,64,100,0.5";
+  EXPECT_TRUE(carries(
+      error_of([&] {
+        import(write("cut.csv", header + row + "\n1,CUTLASS,gemm,b,passed,universal"), {"A", "", "", ""});
+      }),
+      {"cut.csv", "is cut off"}));
+  std::string wider = header;
+  wider.replace(wider.find("Bytes"), 5, "cta_n,Bytes");
+  import(write("two.csv", header + row + "\n" + wider +
+                              "1,CUTLASS,gemm,b,passed,universal,128,f32,tensorop,64,32,9,0.1"),
+         {"A", "", "", ""});
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_DOUBLE_EQ(*rows()[1].median_us, 100);
+}
+
+TEST_F(Import, FiguresOfNvbenchAreOfItsDevicesAndOfOneLaunch) {
+  const auto read = [&](const std::string& state) {
+    import(write("nv.json",
+                 R"({"devices": [{"id": 0, "name": "GPU 0"}], "benchmarks": [{"name": "b", "states": [)" +
+                     state + "]}]}"),
+           {"", "large", "", ""});
+  };
+  const auto summary = [](const std::string& tag, const std::string& data) {
+    return R"({"tag": "nv/cold/time/gpu/)" + tag + R"(", "data": [)" + data + "]}";
+  };
+  const std::string mean =
+      summary("mean", R"({"name": "other", "value": "9"}, {"name": "value", "value": "1e-3"})");
+  read(R"({"device": 0, "summaries": [)" + mean + "]}");
+  EXPECT_DOUBLE_EQ(*rows()[0].mean_us, 1000);
+  EXPECT_TRUE(carries(error_of([&] { read(R"({"device": 5, "summaries": [)" + mean + "]}"); }),
+                      {"/benchmarks/0/states/0/device", "--gpu"}));
+  EXPECT_TRUE(carries(error_of([&] {
+                        read(R"({"device": 0, "summaries": [)" + mean + ", " +
+                             summary("min", R"({"name": "value", "value": "5"})") + "]}");
+                      }),
+                      {"shortest", "/summaries"}));
+}
+
+TEST_F(Import, OfMembersOfOneNameTheLastCounts) {
+  import(write("twice.json", R"({"kernel_name": "k", "problem_size": 100, "tune_params_keys": ["a"],
+                                 "cache": {"1": {"a": 1, "time": 1.0, "time": 99.0}}, "device_name": "GPU"})"));
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_DOUBLE_EQ(*rows()[0].median_us, 99000);
+  EXPECT_EQ(rows()[0].gpu, "GPU") << "it stands behind the rows";
+}
+
+TEST_F(Import, ARowWithANameThatIsTooLongCanBeLeftOut) {
+  const std::string file =
+      R"({"Metadata": {"Device": "G", "TimeUnit": "us"}, "Results": [{"KernelName": ")" +
+      std::string(9000, 'x') +
+      R"(", "Status": "Ok", "TotalDuration": 2, "Configuration": [{"Name": "a", "Value": 1}]}]})";
+  ImportFacts facts{"", "100", "", ""};
+  EXPECT_TRUE(
+      carries(error_of([&] { import(write("long.json", file), facts); }), {"/Results/0", "9000 bytes"}));
+  facts.skip_bad = true;
+  EXPECT_EQ(import(write("long.json", file), facts).bad_rows, 1U);
+}
+
 TEST_F(Import, CachesOfTritonSayTheirSizesAndTypes) {
   const std::filesystem::path file = kRecordings / "matmul.autotune.json";
   EXPECT_EQ(import(file, {"NVIDIA A100", "", "", ""}).format, "Triton autotuner cache");
