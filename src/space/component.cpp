@@ -189,8 +189,8 @@ class Walk {
  private:
   void descend(std::size_t depth) {
     if (depth == levels_.size()) {
-      if (rows_.size() == limits_.rows)
-        refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
+      if (const std::uint64_t most = limits_.bytes / rows_.bytes_per_row(); rows_.size() == most)
+        refuse_size(scope_, parameters_, most, "valid combinations",
                     "Add constraints, or list fewer values of these parameters.");
       return rows_.push_back(row_);
     }

@@ -49,7 +49,7 @@ std::vector<std::size_t> value_counts(const std::vector<Parameter>& all,
 
 /// How much of one component is walked before it is refused.
 struct ComponentLimits {
-  std::uint64_t rows = std::uint64_t{1} << 27;  ///< valid combinations
+  std::uint64_t bytes = std::uint64_t{1} << 29;  ///< of valid combinations: at most 2^26 of them
   std::uint64_t steps = std::uint64_t{1}
                         << 31;  ///< values tried, on all levels together: about half a minute
 };

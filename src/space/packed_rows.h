@@ -19,6 +19,7 @@ class PackedRows {
   void sort();
 
   std::size_t size() const { return words_.size() / stride_; }
+  std::size_t bytes_per_row() const { return stride_ * sizeof(std::uint64_t); }
   void unpack(std::size_t row, std::span<std::uint32_t> out) const;
   /// Where a row is; none when it is not among the rows. They must be sorted.
   std::optional<std::size_t> find(std::span<const std::uint32_t> row) const;

@@ -295,9 +295,9 @@ TEST(SpaceTest, RefusesAGroupThatIsTooLarge) {
   builder.integers("A", {1, 2, 3}).integers("B", {1, 2, 3}).integers("C", {1}).require("A + B > 2");
   const space::Scope scope(builder, problem());
   const auto conditions = space::parse_conditions(builder.spec().constraints, scope);
-  EXPECT_EQ(space::enumerate_component(scope, {0, 1}, conditions, 1, {8, 12}).rows.size(), 8U);
+  EXPECT_EQ(space::enumerate_component(scope, {0, 1}, conditions, 1, {64, 12}).rows.size(), 8U);
   try {
-    space::enumerate_component(scope, {0, 1}, conditions, 1, {7, 12});
+    space::enumerate_component(scope, {0, 1}, conditions, 1, {56, 12});
     FAIL() << "8 rows were accepted";
   } catch (const UserError& caught) {
     EXPECT_TRUE(carries(caught.message(), {"7", "A, B"}));
@@ -310,7 +310,7 @@ TEST(SpaceTest, RefusesAGroupThatTakesTooLongToWalk) {
   const space::Scope scope(builder, problem());
   const auto conditions = space::parse_conditions(builder.spec().constraints, scope);
   try {
-    space::enumerate_component(scope, {0, 1}, conditions, 1, {8, 11});
+    space::enumerate_component(scope, {0, 1}, conditions, 1, {64, 11});
     FAIL() << "three values of A, and three of B for each, were tried in eleven steps";
   } catch (const UserError& caught) {
     EXPECT_TRUE(carries(caught.message(), {"11 steps", "A, B"}));
