@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 
 import numpy
 
@@ -88,6 +89,8 @@ def replace_file(path, text):
     try:
         with open(temporary, "x", encoding="utf-8") as file:
             file.write(text)
+        if os.path.isfile(path):
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

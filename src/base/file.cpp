@@ -27,6 +27,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/folder.h"
+#include "base/text.h"
 
 namespace tiletune {
 
@@ -110,8 +111,8 @@ void write_through(const fs::path& path, std::filebuf& file,
 }
 
 /// A new empty file, which takes the place of another one with its permissions, or is gone. Until then it has
-/// no name, so that nothing of a writer that is killed stays. Where the file system needs one, it is locked.
-/// It is private where it replaces one, which may be secret.
+/// no name, where the file system allows that, so that nothing of a writer that is killed stays. It is
+/// locked. It is private where it replaces one, which may be secret.
 class Draft {
  public:
   Draft(const fs::path& target, mode_t permissions) : target_(target) {
@@ -122,9 +123,10 @@ class Draft {
     if (permissions_) permissions = kPrivate;
     descriptor_ =
         Descriptor(::open(folder_of(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, permissions));
-    if (descriptor_.is_open()) return;
-    name_ = draft_name(target);
-    descriptor_ = Descriptor(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
+    if (!descriptor_.is_open()) {
+      name_ = draft_name(target);
+      descriptor_ = Descriptor(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
+    }
     if (!descriptor_.is_open()) fail(target, kNotWritten, errno);
     ::flock(descriptor_.number(), LOCK_EX | LOCK_NB);
   }
@@ -194,7 +196,9 @@ std::string read_open_file(const Descriptor& file, const fs::path& name, std::si
 }
 
 bool is_of_kernel(const fs::path& path) {
-  constexpr std::array<std::int64_t, 4> kTypes{PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+  constexpr std::array<std::int64_t, 8> kTypes{PROC_SUPER_MAGIC,    SYSFS_MAGIC,      DEBUGFS_MAGIC,
+                                               TRACEFS_MAGIC,       SECURITYFS_MAGIC, BPF_FS_MAGIC,
+                                               CGROUP2_SUPER_MAGIC, EFIVARFS_MAGIC};
   struct statfs facts {};
   return ::statfs(path.c_str(), &facts) == 0 && std::ranges::find(kTypes, facts.f_type) != kTypes.end();
 }
@@ -255,6 +259,7 @@ namespace {
 constexpr int kDeepestNesting = 200;
 /// Each key is compared with all others of its object; more than this are taken for a mistake.
 constexpr std::size_t kMostKeys = 10000;
+constexpr std::size_t kMostShown = 40;  ///< characters of a number
 
 /// "line 3, column 14" of a byte offset; columns count bytes.
 std::string line_and_column(std::string_view text, std::size_t offset) {
@@ -301,38 +306,39 @@ class Watcher {
   std::vector<std::set<std::string>> keys_;
 };
 
-using JsonBuilder = nlohmann::detail::json_sax_dom_callback_parser<nlohmann::ordered_json>;
-
-/// Refuses integers beyond 64 bits, which the library rounds to floats.
-class ExactBuilder : public JsonBuilder {
- public:
-  ExactBuilder(nlohmann::ordered_json& json, Watcher& watcher, std::string_view text, Where where)
-      : JsonBuilder(json, std::ref(watcher)), text_(text), where_(std::move(where)) {}
-
-  bool number_float(double number, const std::string& written) {
-    if (written.find_first_of(".eE") != std::string::npos) return JsonBuilder::number_float(number, written);
-    constexpr std::size_t kMostShown = 40;
-    throw UserError(fmt::format("the number {} is out of range", written.substr(0, kMostShown)),
-                    Where{where_.file, line_and_column(text_, text_.find(written))},
-                    "Use 64-bit integers and finite numbers.");
+/// Refuses integers beyond 64 bits in valid JSON, which the library rounds to floats.
+void check_integers(std::string_view text, const std::string& file_name) {
+  constexpr std::string_view kDigits = "0123456789";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      while (++i < text.size() && text[i] != '"') i += text[i] == '\\' ? 1 : 0;
+    } else if (text.substr(i, 2) == "//") {
+      i = text.find('\n', i);
+    } else if (text.substr(i, 2) == "/*") {
+      i = text.find("*/", i + 2) + 1;
+    } else if (text[i] == '-' || kDigits.find(text[i]) != kDigits.npos) {
+      const std::string_view number = text.substr(i, text.find_first_not_of("+-.eE0123456789", i) - i);
+      const bool is_integer = number.find_first_not_of(kDigits, 1) == number.npos;
+      if (is_integer && !parsed_number<std::int64_t>(number) && !parsed_number<std::uint64_t>(number))
+        throw UserError(fmt::format("the number {} is out of range", number.substr(0, kMostShown)),
+                        Where{file_name, line_and_column(text, i)},
+                        "Use 64-bit integers and finite numbers.");
+      i += number.size() - 1;
+    }
+    if (i == text.npos) return;
   }
-
- private:
-  std::string_view text_;
-  Where where_;
-};
+}
 
 }  // namespace
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name) {
   Watcher watcher(file_name);
   try {
-    constexpr bool kStrict = true;
+    constexpr bool kThrows = true;
     constexpr bool kWithComments = true;
-    nlohmann::ordered_json json;
-    ExactBuilder builder(json, watcher, text, Where{file_name, ""});
-    nlohmann::ordered_json::sax_parse(text.begin(), text.end(), &builder,
-                                      nlohmann::ordered_json::input_format_t::json, kStrict, kWithComments);
+    nlohmann::ordered_json json =
+        nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher), kThrows, kWithComments);
+    check_integers(text, file_name);
     return json;
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;

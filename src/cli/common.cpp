@@ -38,12 +38,17 @@ Database open_rows(const std::filesystem::path& file, bool skip_bad) {
   if (skipped > 0)
     fmt::print(stderr, "note: {}: {} that cannot be read {} left out\n", printable(file.string()),
                counted(skipped, "row"), skipped == 1 ? "is" : "are");
+  constexpr std::size_t kMostFolders = 64;
   std::vector<fs::path> folders;
-  for (const SweepRecord& sweep : database.sweeps()) {
+  std::set<fs::path> seen;
+  const std::vector<SweepRecord> sweeps = database.sweeps();
+  for (auto sweep = sweeps.rbegin(); sweep != sweeps.rend() && folders.size() < kMostFolders; ++sweep) {
     std::error_code ignored;
-    fs::path folder = fs::weakly_canonical(fs::absolute(sweep.config_file, ignored).parent_path(), ignored);
-    const bool is_new = std::ranges::find(folders, folder) == folders.end();
-    if (is_new && is_within(folder, fs::current_path(ignored))) folders.push_back(std::move(folder));
+    const fs::path named = fs::absolute(sweep->config_file, ignored).parent_path();
+    if (!seen.insert(named).second) continue;
+    fs::path folder = fs::weakly_canonical(named, ignored);
+    if (is_within(folder, fs::current_path(ignored)) && fs::is_directory(folder, ignored))
+      folders.push_back(std::move(folder));
   }
   folders.push_back(home_folder() / "kernel_templates");
   database.use_present_sources([folders](const std::string& name) -> std::string {

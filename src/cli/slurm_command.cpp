@@ -235,16 +235,16 @@ Json plan_of(const SlurmArray& array, const TuneSpec& spec) {
 /// jobs would write where links lead.
 void check_folder(const fs::path& folder, const Json& plan) {
   std::error_code error;
-  for (auto entry = fs::recursive_directory_iterator(folder, error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
-    if (entry->is_symlink(error))
-      throw UserError("this is a symbolic link, which 'tiletune slurm' did not create",
-                      Where{entry->path().string(), ""}, "Remove it, or name another folder with -o FOLDER.");
   if (!fs::exists(folder / kSlurmPlan, error)) {
     if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return;
     throw UserError("it exists already, and 'tiletune slurm' did not write it", Where{folder.string(), ""},
                     "Name another folder with -o FOLDER.");
   }
+  for (auto entry = fs::recursive_directory_iterator(folder, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
+    if (entry->is_symlink(error))
+      throw UserError("this is a symbolic link, which 'tiletune slurm' did not create",
+                      Where{entry->path().string(), ""}, "Remove it, or name another folder with -o FOLDER.");
   const Json present = read_json(folder / kSlurmPlan);
   for (const char* name : {"name", "shards", "configurations", "division"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;

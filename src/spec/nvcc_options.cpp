@@ -17,7 +17,8 @@ constexpr const char* kLeftOutWithValue =
 constexpr const char* kWithValue =
     "D define-macro U undefine-macro std maxrregcount Xptxas ptxas-options m machine x rdc "
     "relocatable-device-code fmad ftz prec-div prec-sqrt diag-suppress";
-constexpr const char* kEarlyStandards = "std=c++03 std=c++0x std=c++11 std=gnu++11 std=gnu++14";
+constexpr const char* kEarlyStandards =
+    "std=c++03 std=c++0x std=c++11 std=gnu++03 std=gnu++0x std=gnu++11 std=gnu++14";
 
 bool is_one(std::string_view option, const char* list) { return is_among(option, split(list, ' ')); }
 
@@ -37,7 +38,8 @@ std::vector<std::string> take_nvcc_options(std::vector<std::string>& options) {
       text += value;
     }
     const bool is_library = (text[0] == 'l' || text[0] == 'L') && text.size() > 1 && name != "lineinfo";
-    if (is_one(text, kLeftOut) || (is_for_nvcc && text != name) || is_library)
+    const bool is_threads = text[0] == 't' && parsed_number<int>(std::string_view(text).substr(1));
+    if (is_one(text, kLeftOut) || (is_for_nvcc && text != name) || is_library || is_threads)
       left_out.push_back(std::exchange(*option, ""));
     else if (is_one(text, kEarlyStandards))
       *option = "--std=c++14";

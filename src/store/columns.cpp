@@ -39,15 +39,17 @@ Column text(const char* name, std::string Trial::*member, const char* meaning) {
 
 /// Text that outputs repeat, so that its length is limited. Throws UserError for a longer one.
 Column label(const char* name, std::string Trial::*member, const char* meaning) {
-  constexpr std::size_t kMostBytes = 8192;
   const auto checked = [=](std::string text) {
-    if (text.size() <= kMostBytes) return text;
-    throw UserError(fmt::format("a row's {} has {} bytes; the limit is {}", name, text.size(), kMostBytes),
-                    "Shorten it, or leave the row out.");
+    if (text.size() <= kMostLabelBytes) return text;
+    throw UserError(
+        fmt::format("a row's {} has {} bytes; the limit is {}", name, text.size(), kMostLabelBytes),
+        "Shorten it, or leave the row out.");
   };
-  return column_of(
+  Column column = column_of(
       name, CellType::text, member, meaning, [=](const std::string& text) { return Cell(checked(text)); },
       [=](const Cell& cell) { return checked(text_of(cell)); });
+  column.may_be_bad = true;
+  return column;
 }
 
 /// Empty text is null, so that SQLite's JSON functions can be used on every row.

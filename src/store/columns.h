@@ -32,6 +32,9 @@ struct Column {
   bool may_be_bad = false;  ///< write() throws UserError for a cell that tiletune does not write
 };
 
+/// The length that GPU, problem and template of a row may have.
+inline constexpr std::size_t kMostLabelBytes = 8192;
+
 std::span<const Column> trial_columns();
 /// The columns of the table trial. Instead of the figures it has one column `figures`: a JSON object with a
 /// member for each figure of the row.

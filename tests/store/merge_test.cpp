@@ -275,8 +275,8 @@ TEST_F(Merge, WordsThatNobodyKnowsDoNotCome) {
 }
 
 TEST_F(Merge, RowsThatCannotBeReadAreRefusedOrLeftOut) {
-  for (const char* bad :
-       {"samples_us = x''", "clocks_mhz = x'09'", "outcome = 'weird'", "source = 'weird'"}) {
+  for (const char* bad : {"samples_us = x''", "clocks_mhz = x'09'", "outcome = 'weird'", "source = 'weird'",
+                          "problem = printf('%.9000c', 'x')"}) {
     {
       Database database = writable("a.db");
       const std::int64_t sweep = database.begin_sweep(sweep_on("a"));
