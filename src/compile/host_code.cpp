@@ -180,11 +180,15 @@ bool HostCode::leave_out(const std::set<int>& lines, const std::set<std::string>
   return any;
 }
 
-bool HostCode::leave_out_headers(const std::function<bool(const std::string& header)>& is_readable) {
+bool HostCode::leave_out_headers(const std::function<bool(const std::string& header)>& is_for_host) {
   bool any = false;
   for (Part& part : parts_)
-    if (!part.left_out && !part.header.empty() && !is_readable(part.header)) part.left_out = any = true;
+    if (!part.left_out && !part.header.empty() && is_for_host(part.header)) part.left_out = any = true;
   return any;
+}
+
+void HostCode::take_back_headers() {
+  for (Part& part : parts_) part.left_out &= part.header.empty();
 }
 
 std::string HostCode::lines() const {
@@ -211,7 +215,8 @@ std::string HostCode::blanked() const {
 
 bool HostCodeOfKernel::leave_out(const std::string& log, const KernelSource& source,
                                  const Dependencies& files,
-                                 const std::function<bool(const std::string& header)>& is_readable) {
+                                 const std::function<bool(const std::string& header)>& is_missing,
+                                 const std::function<bool(const std::string& header)>& is_unreadable) {
   for (const auto& [name, hash] : files) {
     if (hash.empty() || hash == kUnreadable || headers_.contains(name)) continue;
     const Descriptor file = open_included(source, name);
@@ -233,24 +238,34 @@ bool HostCodeOfKernel::leave_out(const std::string& log, const KernelSource& sou
     }
     return any;
   };
-  if (leave_out_of_files(false)) {
-    if (log.find("cannot open source file") != std::string::npos) missing_ += log;
-    return true;
-  }
+  const bool any_missing = leave_out_missing(is_missing);
+  if (leave_out_of_files(false) || any_missing) return true;
   const bool is_elsewhere = std::ranges::any_of(error_lines(log), [&](const auto& one) {
     return one.first != source_.first &&
            !headers_.contains(std::filesystem::path(one.first).lexically_normal());
   });
-  const auto may_stay = [&](const std::string& header) {
+  const auto is_for_host = [&](const std::string& header) {
     const std::string name = header.substr(1, header.size() - 2);
     const auto is_it = [&](const auto& own) { return own.first == name || own.first.ends_with("/" + name); };
-    return std::ranges::any_of(headers_, is_it) || is_readable(header);
+    return std::ranges::none_of(headers_, is_it) && is_unreadable(header);
   };
-  bool any = is_elsewhere && source_.second.leave_out_headers(may_stay);
-  for (auto& [name, header] : headers_) any |= is_elsewhere && header.leave_out_headers(may_stay);
+  bool any = is_elsewhere && source_.second.leave_out_headers(is_for_host);
+  for (auto& [name, header] : headers_) any |= is_elsewhere && header.leave_out_headers(is_for_host);
   if (any) return true;
   // What else names something unknown is a mistake, unless a header that is left out may declare it.
   return (!source_.second.lines().empty() || !headers().empty()) && leave_out_of_files(true);
+}
+
+bool HostCodeOfKernel::leave_out_missing(const std::function<bool(const std::string& header)>& is_missing) {
+  const auto is_it = [&](const std::string& header) { return is_for_hosts(header) && is_missing(header); };
+  bool any = source_.second.leave_out_headers(is_it);
+  for (auto& [name, header] : headers_) any |= header.leave_out_headers(is_it);
+  return any;
+}
+
+void HostCodeOfKernel::take_back_headers() {
+  source_.second.take_back_headers();
+  for (auto& [name, header] : headers_) header.take_back_headers();
 }
 
 std::map<std::string, std::string> HostCodeOfKernel::headers() const {
@@ -261,7 +276,7 @@ std::map<std::string, std::string> HostCodeOfKernel::headers() const {
 }
 
 std::string HostCodeOfKernel::explained(const std::string& log) const {
-  std::string text = log + missing_;
+  std::string text = log;
   const auto add = [&](const std::string& name, const HostCode& host) {
     if (const std::string lines = host.lines(); !lines.empty())
       text += fmt::format("\nLeft out as host code: {}({})\n", name, lines);

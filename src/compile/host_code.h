@@ -37,8 +37,9 @@ class HostCode {
   /// for hosts, and functions; with `others`, instead other declarations. What is marked as device code, or
   /// has a static assertion, stays. Returns false if no line is in a part that is not left out yet.
   bool leave_out(const std::set<int>& lines, const std::set<std::string>& used, bool others = false);
-  /// Leaves out what includes headers, such as "<vector>", that are not readable.
-  bool leave_out_headers(const std::function<bool(const std::string& header)>& is_readable);
+  /// Leaves out what includes headers, such as "<vector>", that are for hosts. Returns whether there are any.
+  bool leave_out_headers(const std::function<bool(const std::string& header)>& is_for_host);
+  void take_back_headers();
 
   /// "1, 5, 7-9": those of what was left out.
   std::string lines() const;
@@ -68,22 +69,27 @@ class HostCodeOfKernel {
   explicit HostCodeOfKernel(const KernelSource& source) : source_(source.name, HostCode(source.text)) {}
 
   /// Leaves out what may be host code and explains errors of the log. `files` are the kernel's own headers.
-  /// Where a header of elsewhere has errors, those that are not readable are left out. False: nothing is.
+  /// Where a header of elsewhere has errors, those that cannot be read are left out. False: nothing is.
   bool leave_out(const std::string& log, const KernelSource& source, const Dependencies& files,
-                 const std::function<bool(const std::string& header)>& is_readable);
+                 const std::function<bool(const std::string& header)>& is_missing,
+                 const std::function<bool(const std::string& header)>& is_unreadable);
+  /// Leaves out the headers for hosts that are missing: where the compiler came to them, it would stop.
+  /// False: there are none.
+  bool leave_out_missing(const std::function<bool(const std::string& header)>& is_missing);
+  /// Takes all #includes back: another configuration may read them.
+  void take_back_headers();
 
   /// The source without it.
   std::string text() const { return source_.second.blanked(); }
   /// The headers without it, by their names in Dependencies.
   std::map<std::string, std::string> headers() const;
-  /// The log with what is missing and was left out.
+  /// The log with what was left out.
   std::string explained(const std::string& log) const;
 
  private:
   std::pair<std::string, HostCode> source_;  ///< with its name
   std::map<std::string, HostCode> headers_;
   std::set<std::string> used_;  ///< names
-  std::string missing_;         ///< logs of headers that were not found
 };
 
 }  // namespace tiletune

@@ -395,16 +395,33 @@ bool notices_includes() {
 
 namespace {
 
-/// Whether NVRTC compiles what includes nothing but that header. A missing one counts as such, unless it is
-/// for hosts.
-bool is_readable(const KernelSource& source, const std::vector<std::string>& options,
-                 const std::string& header) {
+enum class Header { readable, unreadable, missing };
+
+/// What NVRTC makes of a source that includes nothing but that header, whatever macros a configuration has.
+Header state_of(const std::string& header, const KernelSource& source,
+                const std::vector<std::string>& options) {
+  static std::map<std::vector<std::string>, Header> known;
+  std::vector<std::string> key = options;
+  key.insert(key.end(), source.own_headers.begin(), source.own_headers.end());
+  for (const KernelSource::Root& root : source.roots) key.push_back(root.folder->path().string());
+  key.push_back(header);
+  const auto [state, is_new] = known.try_emplace(std::move(key), Header::readable);
+  if (!is_new) return state->second;
   NvrtcProgram program(source, "#include " + header + "\n");
-  const std::string name = header.substr(1, header.size() - 2);
-  return program.compile(options) == NVRTC_SUCCESS ||
-         (!is_for_hosts(header) &&
-          program.log().find("cannot open source file \"" + name + '"') != std::string::npos);
+  if (program.compile(options) == NVRTC_SUCCESS) return Header::readable;
+  const std::string missing = "cannot open source file \"" + header.substr(1, header.size() - 2) + '"';
+  const bool is_missing = program.log().find(missing) != std::string::npos;
+  return state->second = is_missing ? Header::missing : Header::unreadable;
 }
+
+/// What was left out of a source, and the files that this rests on.
+struct KnownHostCode {
+  HostCodeOfKernel host;
+  Dependencies files;
+};
+/// By the hash of the source: what no device code can mean need not be found again for the next
+/// configuration.
+std::map<std::string, KnownHostCode> known_host_code;
 
 }  // namespace
 
@@ -412,16 +429,30 @@ Compiled compile_here(const CompileRequest& request) {
   if (is_compiled(request.source.name)) return load_compiled_file(request);
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
-  std::optional<HostCodeOfKernel> host;  // once the source does not compile as it is
+  const auto state = [&](const std::string& header) { return state_of(header, request.source, options); };
+  HostCodeOfKernel host(request.source);
+  Dependencies earlier;
+  const auto known = known_host_code.find(request.source.hash());
+  if (known != known_host_code.end() && DependencyCheck().holds(request.source, known->second.files)) {
+    host = known->second.host;
+    earlier = known->second.files;
+  }
   IncludedFiles included(request.source, cuda_include_folder());
+  const auto missing = [&](const std::string& header) { return state(header) == Header::missing; };
+  const auto unreadable = [&](const std::string& header) { return state(header) == Header::unreadable; };
+  host.leave_out_missing(missing);
+  const auto dependencies = [&] {
+    Dependencies all = included.dependencies();
+    all.insert(earlier.begin(), earlier.end());
+    return all;
+  };
   const auto failed = [&](std::string reason) {
-    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
+    return Compiled{Outcome::compile_failed, std::move(reason), nullptr, dependencies()};
   };
   std::optional<NvrtcProgram> program;
-  std::map<std::string, bool> readable_headers;
   for (;;) {
-    included.replace(host ? host->headers() : std::map<std::string, std::string>());
-    program.emplace(request.source, checked_text(request, host ? host->text() : request.source.text));
+    included.replace(host.headers());
+    program.emplace(request.source, checked_text(request, host.text()));
     for (const std::string& expression : request.kernel_expressions) program->add_name(expression);
     errno = 0;
     const nvrtcResult result = program->compile(options);
@@ -435,16 +466,12 @@ Compiled compile_here(const CompileRequest& request) {
     if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
     if (result == NVRTC_SUCCESS) break;
     // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-    if (!host) host.emplace(request.source);
-    const auto readable = [&](const std::string& header) {
-      const auto [known, is_new] = readable_headers.try_emplace(header);
-      if (is_new) known->second = is_readable(request.source, options, header);
-      return known->second;
-    };
-    if (!host->leave_out(log, request.source, included.dependencies(), readable))
+    if (!host.leave_out(log, request.source, dependencies(), missing, unreadable))
       return failed(
-          reason_of_failure(host->explained(log), nvrtc().error_string(result), request, included.refused()));
+          reason_of_failure(host.explained(log), nvrtc().error_string(result), request, included.refused()));
   }
+  host.take_back_headers();
+  known_host_code.insert_or_assign(request.source.hash(), KnownHostCode{std::move(host), dependencies()});
   auto binary = std::make_shared<Binary>();
   for (const std::string& expression : request.kernel_expressions) {
     const auto symbol = program->lowered_name(expression);
@@ -464,7 +491,7 @@ Compiled compile_here(const CompileRequest& request) {
         "the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
         binary->cubin.size() >> 20, kMostCubinBytes >> 20));
   binary->compile_ms = process_cpu_ms() - started_ms;
-  return {Outcome::ok, "", std::move(binary), included.dependencies()};
+  return {Outcome::ok, "", std::move(binary), dependencies()};
 }
 
 }  // namespace tiletune
