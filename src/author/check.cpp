@@ -244,10 +244,14 @@ class Checker {
     if (build.kernel == nullptr && compiled.outcome == Outcome::compile_failed)
       fault = kernel_name_fault(task, compiled);
     if (build.kernel == nullptr && compiled.outcome != Outcome::ok && !fault)
-      fault = UserError(fmt::format("the kernel does not compile with {}: {}", parameters_of(build.instance),
-                                    compiled.reason),
-                        Where{task.spec->source.string(), ""},
-                        "Correct the source, or the parameters that it does not allow.");
+      fault = UserError(
+          fmt::format("the kernel does not compile{}: {}",
+                      build.instance.parameters.empty() ? "" : " with " + parameters_of(build.instance),
+                      compiled.reason),
+          Where{task.spec->source.string(), ""},
+          compiled.outcome == Outcome::compile_timeout
+              ? "Try again while the machine has less to do, or leave out the parameters that take longest."
+              : "Correct the source, or the parameters that it does not allow.");
     // Configurations that fail alike are reported once.
     if (fault && reported_.emplace(label, build.kernel != nullptr, fault->remedy()).second)
       add(true, task, *fault);

@@ -54,6 +54,11 @@ struct Size {
   std::optional<std::int64_t> fixed = {};  ///< by a macro that -D may not replace
 
   std::int64_t value() const { return fixed.value_or(usual); }
+  /// It says how something is read rather than how much there is.
+  bool is_small() const {
+    return has_one_of(name, {"kernel", "filter", "radius", "halo", "pad", "stride", "dilat", "iter", "step",
+                             "offset", "shift", "pass", "level", "seed", "border"});
+  }
 };
 
 struct DraftBuffer {
@@ -138,8 +143,9 @@ class Drafter {
     const bool are_named = kernel_.parameter_names.size() == signature_.parameters.size();
     for (std::size_t i = 0; i < signature_.parameters.size(); ++i) {
       const ParameterType& type = signature_.parameters[i];
-      const bool is_named = are_named && !kernel_.parameter_names[i].empty();
-      const std::string name = is_named ? kernel_.parameter_names[i] : fmt::format("argument_{}", i + 1);
+      const std::string_view written = are_named ? kernel_.parameter_names[i] : std::string_view();
+      const bool is_named = !written.empty() && (type.pointer || !space::is_reserved(written));
+      const std::string name = is_named ? std::string(written) : fmt::format("argument_{}", i + 1);
       const PointerUse use = i < signature_.uses.size() ? signature_.uses[i] : PointerUse{.escaped = true};
       if (use.texture)
         throw refusal(
@@ -212,7 +218,8 @@ class Drafter {
     std::set<std::string> known = names();
     for (const auto* const macros : {&facts_.macros, &signature_.undefined})
       for (const MacroText& macro : *macros)
-        if (known.insert(macro.name).second) collect_macro(macro, sizes_are_passed);
+        if (!signature_.overridden.contains(macro.name) && known.insert(macro.name).second)
+          collect_macro(macro, sizes_are_passed);
     // What can be tuned is chosen first for the launch.
     std::stable_partition(constants_.begin(), constants_.end(), std::mem_fn(&Constant::is_tunable));
   }
@@ -288,11 +295,12 @@ class Drafter {
 
   void collect_sizes() {
     if (sizes_.empty()) sizes_.push_back({"n", 0});
-    const std::int64_t usual = sizes_.size() > 2                             ? 256
-                               : sizes_.size() == 2 || kernel_.grid_axes > 1 ? 4096
-                                                                             : 1 << 22;
+    const auto large = std::ranges::count_if(sizes_, std::not_fn(&Size::is_small));
+    const std::int64_t usual = large > 1               ? 1 << std::max<std::ptrdiff_t>(24 / large, 1)
+                               : kernel_.grid_axes > 1 ? 4096
+                                                       : 1 << 22;
     for (Size& size : sizes_)
-      if (size.usual == 0) size.usual = usual;
+      if (size.usual == 0) size.usual = large > 0 && size.is_small() ? 1 : usual;
     // The only size of something with rows is that of a square.
     const bool is_square = sizes_.size() == 1 && kernel_.grid_axes > 1;
     const std::string product = all_sizes() + (is_square ? " * " + all_sizes() : "");
@@ -317,10 +325,12 @@ class Drafter {
     return found == sizes_.end() ? nullptr : &*found;
   }
 
-  /// Their product.
+  /// The product of those that say how much there is.
   std::string all_sizes() const {
     Names names;
-    for (const Size& size : sizes_) names.push_back(size.name);
+    const bool are_all_small = std::ranges::all_of(sizes_, &Size::is_small);
+    for (const Size& size : sizes_)
+      if (are_all_small || !size.is_small()) names.push_back(size.name);
     return join(names, " * ");
   }
 
@@ -480,7 +490,16 @@ class Drafter {
     return axes.size() == kernel_.block_axes ? axes : Names{};
   }
 
+  /// The least value of a constant, or a number.
+  std::int64_t least_of(const std::string& text) const {
+    const auto constant = std::ranges::find(constants_, text, &Constant::name);
+    if (constant != constants_.end() && !constant->numbers.empty())
+      return std::ranges::min(constant->numbers);
+    return parsed_number<std::int64_t>(text).value_or(1);
+  }
+
   void choose_launch() {
+    constexpr std::int64_t kUsualLimit = 1024;  // threads of a block, on every GPU so far
     constexpr std::array<std::array<const char*, 3>, 3> kUsual{
         {{"256", "", ""}, {"32", "8", ""}, {"8", "8", "4"}}};
     const Names bounds = launch_bounds();
@@ -494,6 +513,11 @@ class Drafter {
       }
       block_.push_back(threads.empty() ? kUsual.at(kernel_.block_axes - 1).at(axis) : threads);
     }
+    std::int64_t least_threads = 1;
+    for (const std::string& threads : block_)
+      least_threads *= std::clamp<std::int64_t>(least_of(threads), 1, kUsualLimit);
+    for (std::size_t axis = 0; axis < block_.size() && least_threads > kUsualLimit; ++axis)
+      block_[axis] = kUsual.at(kernel_.block_axes - 1).at(axis);
     for (std::size_t axis = 0; axis < kernel_.grid_axes; ++axis) {
       const std::string tile =
           tiles_are_blocks || !kernel_.covered.at(axis).empty() ? "" : name_for(Role::tile, axis);

@@ -211,6 +211,18 @@ bool define_undefined(const std::string& log, const SourceFacts& facts, const Ma
   return defines.size() > before;
 }
 
+/// Drops the define that a header of the source overrides, as "#define N overrides the option -DN=8" says;
+/// false where none is.
+bool drop_overridden(const std::string& reason, std::vector<std::string>& defines, Signature& signature) {
+  const std::string start = "#define ";
+  const std::size_t end = reason.find(" overrides the option ");
+  const std::size_t begin = reason.rfind(start, end) + start.size();
+  if (end == std::string::npos || begin > end) return false;
+  const std::string name = reason.substr(begin, end - begin);
+  signature.overridden.insert(name);
+  return std::erase_if(defines, [&](const std::string& one) { return one.starts_with(define_of(name)); }) > 0;
+}
+
 /// Reads the signature of one instance; returns the compiler's message where it does not compile.
 std::string read_instance(CompilePool& pool, const KernelSource& source, const std::string& architecture,
                           const SourceFacts& facts, const KernelText& kernel, const MacroGuess& guess,
@@ -225,6 +237,10 @@ std::string read_instance(CompilePool& pool, const KernelSource& source, const s
                 [&](const Compiled& done) { compiled = done; });
     while (pool.deliver() == 0) wait_for_work(pool);
     if (compiled.outcome == Outcome::ok) break;
+    if (compiled.outcome == Outcome::compile_timeout)
+      throw UserError(compiled.reason, Where{source.name, fmt::format("line {}", kernel.line)},
+                      "Try again while the machine has less to do.");
+    if (drop_overridden(compiled.reason, instance.defines, signature)) continue;
     if (round == kMostRounds || !define_undefined(compiled.reason, facts, guess, instance.defines, signature))
       return compiled.reason;
   }

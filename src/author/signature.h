@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,12 @@ struct ParameterType {
 /// What the compiler says of a kernel.
 struct Signature {
   std::vector<ParameterType> parameters;
-  std::vector<MacroText> undefined;   ///< names that need a value to compile, in the order of the source
-  std::string type = {};              ///< for template parameters that are types and have no default
-  std::vector<PointerUse> uses = {};  ///< of the parameters; empty: not known
-  bool waits_for_grid = false;        ///< which only a cooperative launch allows
-  Dependencies included = {};         ///< files of the source's folders
+  std::vector<MacroText> undefined;       ///< names that need a value to compile, in the order of the source
+  std::string type = {};                  ///< for template parameters that are types and have no default
+  std::vector<PointerUse> uses = {};      ///< of the parameters; empty: not known
+  bool waits_for_grid = false;            ///< which only a cooperative launch allows
+  Dependencies included = {};             ///< files of the source's folders
+  std::set<std::string> overridden = {};  ///< macros that these define for good
 };
 
 /// The request to compile instead so that the mangled names of its kernels contain their parameter types.

@@ -41,6 +41,7 @@ class HostCode {
   bool leave_out_headers(const std::function<bool(const std::string& header)>& is_for_host);
   void take_back_headers();
 
+  bool includes_for_hosts() const;
   /// "1, 5, 7-9": those of what was left out.
   std::string lines() const;
   /// The text with spaces in its place, but for preprocessor directives.

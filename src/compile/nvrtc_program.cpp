@@ -395,6 +395,14 @@ bool notices_includes() {
 
 namespace {
 
+/// Whether a type of <cstdint> is not known, which the host's headers bring along for nvcc.
+bool lacks_integers(const std::string& log) {
+  constexpr std::array kTypes{"int8_t", "int16_t", "int32_t", "int64_t"};
+  return std::ranges::any_of(kTypes, [&](const std::string& type) {
+    return log.find(type + "\" is undefined") != std::string::npos;
+  });
+}
+
 enum class Header { readable, unreadable, missing };
 
 /// What NVRTC makes of a source that includes nothing but that header, whatever macros a configuration has.
@@ -428,7 +436,8 @@ std::map<std::string, KnownHostCode> known_host_code;
 Compiled compile_here(const CompileRequest& request) {
   if (is_compiled(request.source.name)) return load_compiled_file(request);
   const double started_ms = process_cpu_ms();
-  const std::vector<std::string> options = options_with_headers(request);
+  std::vector<std::string> options = options_with_headers(request);
+  bool has_integers = !cuda_include_folder();  // without the CUDA headers there are none
   const auto state = [&](const std::string& header) { return state_of(header, request.source, options); };
   HostCodeOfKernel host(request.source);
   Dependencies earlier;
@@ -465,6 +474,11 @@ Compiled compile_here(const CompileRequest& request) {
       throw std::bad_alloc();
     if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
     if (result == NVRTC_SUCCESS) break;
+    if (!has_integers && lacks_integers(log)) {
+      options.push_back("--pre-include=cstdint");
+      has_integers = true;
+      continue;
+    }
     // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
     if (!host.leave_out(log, request.source, dependencies(), missing, unreadable))
       return failed(

@@ -82,7 +82,11 @@ std::size_t read_one(const TokenRange& code, Declaration& one, std::vector<std::
       i = code.behind_bracket(i + 1) - 1;
       head = i + 1;
     } else if (code.is(i, "( [")) {
-      const bool is_named = i > one.begin && code.is_name(i - 1) && !code.text(i - 1).starts_with("__");
+      const bool is_named =
+          i > one.begin && code.is_name(i - 1) &&
+          !code.is(i - 1,
+                   "__launch_bounds__ __align__ __attribute__ __declspec __maxnreg__ __cluster_dims__ "
+                   "__block_size__ alignas decltype");
       if (code.is(i, "(") && one.name.empty() && is_named) one.name = code.text(i - 1);
       i = code.behind_bracket(i) - 1;
     } else if (code.is(i, "operator")) {

@@ -16,8 +16,6 @@ constexpr std::size_t kMaxExpressionBytes = 8192;
 constexpr std::array<std::string_view, 10> kKeywords{"and",  "or",   "not",  "in",    "if",
                                                      "else", "true", "True", "false", "False"};
 
-bool is_reserved(std::string_view name) { return std::ranges::find(kKeywords, name) != kKeywords.end(); }
-
 struct Token {
   enum class Kind { end, literal, name, symbol };
 
@@ -436,6 +434,8 @@ class Parser {
 };
 
 }  // namespace
+
+bool is_reserved(std::string_view name) { return std::ranges::find(kKeywords, name) != kKeywords.end(); }
 
 int SymbolTable::declare(const std::string& name, const Where& where) {
   if (!is_identifier(name))

@@ -15,6 +15,9 @@
 
 namespace tiletune::space {
 
+/// Whether it is a word of the expressions themselves, which no name may be.
+bool is_reserved(std::string_view name);
+
 /// Names an expression may use; each has a slot, numbered from 0 in order of declaration.
 class SymbolTable {
  public:
