@@ -243,8 +243,13 @@ bool HostCodeOfKernel::leave_out(const std::string& log, const KernelSource& sou
     }
     return any;
   };
-  const bool any_missing = leave_out_missing(is_missing);
-  if (leave_out_of_files(false) || any_missing) return true;
+  // What else names something unknown is a mistake, unless a header for hosts may declare it.
+  bool may_be_host = source_.second.includes_for_hosts();
+  for (const auto& [name, header] : headers_) may_be_host |= header.includes_for_hosts();
+  bool any = leave_out_missing(is_missing);
+  any |= leave_out_of_files(false);
+  any |= may_be_host && leave_out_of_files(true);
+  if (any) return true;
   const bool is_elsewhere = std::ranges::any_of(error_lines(log), [&](const auto& one) {
     return one.first != source_.first &&
            !headers_.contains(std::filesystem::path(one.first).lexically_normal());
@@ -254,13 +259,9 @@ bool HostCodeOfKernel::leave_out(const std::string& log, const KernelSource& sou
     const auto is_it = [&](const auto& own) { return own.first == name || own.first.ends_with("/" + name); };
     return std::ranges::none_of(headers_, is_it) && is_unreadable(header);
   };
-  bool any = is_elsewhere && source_.second.leave_out_headers(is_for_host);
+  any = is_elsewhere && source_.second.leave_out_headers(is_for_host);
   for (auto& [name, header] : headers_) any |= is_elsewhere && header.leave_out_headers(is_for_host);
-  if (any) return true;
-  // What else names something unknown is a mistake, unless a header for hosts may declare it.
-  bool may_be_host = source_.second.includes_for_hosts();
-  for (const auto& [name, header] : headers_) may_be_host |= header.includes_for_hosts();
-  return may_be_host && leave_out_of_files(true);
+  return any;
 }
 
 bool HostCodeOfKernel::leave_out_missing(const std::function<bool(const std::string& header)>& is_missing) {

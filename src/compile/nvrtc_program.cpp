@@ -403,23 +403,16 @@ bool lacks_integers(const std::string& log) {
   });
 }
 
-enum class Header { readable, unreadable, missing };
-
-/// What NVRTC makes of a source that includes nothing but that header, whatever macros a configuration has.
-Header state_of(const std::string& header, const KernelSource& source,
-                const std::vector<std::string>& options) {
-  static std::map<std::vector<std::string>, Header> known;
+/// Whether NVRTC compiles such a text in place of the source, whatever macros a configuration has.
+bool compiles(const std::string& text, const KernelSource& source, const std::vector<std::string>& options) {
+  static std::map<std::vector<std::string>, bool> known;
   std::vector<std::string> key = options;
   key.insert(key.end(), source.own_headers.begin(), source.own_headers.end());
   for (const KernelSource::Root& root : source.roots) key.push_back(root.folder->path().string());
-  key.push_back(header);
-  const auto [state, is_new] = known.try_emplace(std::move(key), Header::readable);
-  if (!is_new) return state->second;
-  NvrtcProgram program(source, "#include " + header + "\n");
-  if (program.compile(options) == NVRTC_SUCCESS) return Header::readable;
-  const std::string missing = "cannot open source file \"" + header.substr(1, header.size() - 2) + '"';
-  const bool is_missing = program.log().find(missing) != std::string::npos;
-  return state->second = is_missing ? Header::missing : Header::unreadable;
+  key.push_back(text);
+  const auto [result, is_new] = known.try_emplace(std::move(key), false);
+  if (is_new) result->second = NvrtcProgram(source, text).compile(options) == NVRTC_SUCCESS;
+  return result->second;
 }
 
 /// What was left out of a source, and the files that this rests on.
@@ -438,7 +431,6 @@ Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   std::vector<std::string> options = options_with_headers(request);
   bool has_integers = !cuda_include_folder();  // without the CUDA headers there are none
-  const auto state = [&](const std::string& header) { return state_of(header, request.source, options); };
   HostCodeOfKernel host(request.source);
   Dependencies earlier;
   const auto known = known_host_code.find(request.source.hash());
@@ -447,8 +439,12 @@ Compiled compile_here(const CompileRequest& request) {
     earlier = known->second.files;
   }
   IncludedFiles included(request.source, cuda_include_folder());
-  const auto missing = [&](const std::string& header) { return state(header) == Header::missing; };
-  const auto unreadable = [&](const std::string& header) { return state(header) == Header::unreadable; };
+  const auto missing = [&](const std::string& header) {
+    return !compiles("#if !__has_include(" + header + ")\n#error\n#endif\n", request.source, options);
+  };
+  const auto unreadable = [&](const std::string& header) {
+    return !missing(header) && !compiles("#include " + header + "\n", request.source, options);
+  };
   host.leave_out_missing(missing);
   const auto dependencies = [&] {
     Dependencies all = included.dependencies();
