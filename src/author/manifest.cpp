@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "space/parser.h"
 
 namespace tiletune {
 

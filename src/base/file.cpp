@@ -308,7 +308,7 @@ class Watcher {
 
 /// Refuses integers beyond 64 bits in valid JSON, which the library rounds to floats.
 void check_integers(std::string_view text, const std::string& file_name) {
-  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kDecimals = "0123456789";
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') {
       while (++i < text.size() && text[i] != '"') i += text[i] == '\\' ? 1 : 0;
@@ -316,9 +316,9 @@ void check_integers(std::string_view text, const std::string& file_name) {
       i = text.find('\n', i);
     } else if (text.substr(i, 2) == "/*") {
       i = text.find("*/", i + 2) + 1;
-    } else if (text[i] == '-' || kDigits.find(text[i]) != kDigits.npos) {
+    } else if (text[i] == '-' || kDecimals.find(text[i]) != kDecimals.npos) {
       const std::string_view number = text.substr(i, text.find_first_not_of("+-.eE0123456789", i) - i);
-      const bool is_integer = number.find_first_not_of(kDigits, 1) == number.npos;
+      const bool is_integer = number.find_first_not_of(kDecimals, 1) == number.npos;
       if (is_integer && !parsed_number<std::int64_t>(number) && !parsed_number<std::uint64_t>(number))
         throw UserError(fmt::format("the number {} is out of range", number.substr(0, kMostShown)),
                         Where{file_name, line_and_column(text, i)},

@@ -135,7 +135,8 @@ HostCode::HostCode(std::string_view text) : text_(text) {
     const std::size_t close = open == rest.npos ? open : rest.find_first_of(">\"", open + 1);
     if (close == rest.npos) continue;
     // The compiler counts the lines of a comment behind it.
-    const auto lines = std::count(text_.begin() + begin, text_.begin() + directives_.back().second, '\n');
+    const auto lines =
+        std::ranges::count(std::string_view(text_).substr(begin, directives_.back().second - begin), '\n');
     parts_.push_back({begin, begin + close + 1, first.line, first.line + static_cast<int>(lines),
                       std::string(rest.substr(open, close + 1 - open))});
   }

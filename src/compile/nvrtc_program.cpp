@@ -471,7 +471,7 @@ Compiled compile_here(const CompileRequest& request) {
     if (const auto overridden = overridden_option(log, request)) return failed(reason_of_log(*overridden));
     if (result == NVRTC_SUCCESS) break;
     if (!has_integers && lacks_integers(log)) {
-      options.push_back("--pre-include=cstdint");
+      options.emplace_back("--pre-include=cstdint");
       has_integers = true;
       continue;
     }
