@@ -99,8 +99,7 @@ class PythonReferences : public testing::Test {
 TEST_F(PythonReferences, AreConfinedUnderAProfiler) {
   const Variable profiler("CUDA_INJECTION64_PATH", "/nowhere/libinjection.so");
   sandbox_.write("secret", "42");
-  expect_failure(config("open('" + (sandbox_.folder() / "secret").string() + "').read()"),
-                 {"[Errno"});
+  expect_failure(config("open('" + (sandbox_.folder() / "secret").string() + "').read()"), {"[Errno"});
 }
 
 TEST_F(PythonReferences, TakeNoModulesFromTheWorkingFolder) {
