@@ -122,7 +122,7 @@ TEST_F(PythonReferences, ReadNeitherTheSystemsFilesNorTheEnvironment) {
   expect_failure(config("open('/etc/shadow').read()"), {"[Errno"});
   expect_failure(config("open('/etc/passwd').read()"), {"[Errno"});
   expect_failure(config("open('/proc/%d/environ' % os.getppid()).read()"), {"[Errno"});
-  expect_failure(config("os.listdir('/sys')"), {"PermissionError"});
+  expect_failure(config("os.listdir('/sys')"), {"[Errno"});
   expect_failure(config("os.listdir('/opt')"), {"[Errno"});
   expect_failure(
       config("raise ValueError(os.environ.get('TILETUNE_SECRET', 'none') + os.environ['PATH'][:1])"),
