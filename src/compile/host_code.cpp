@@ -189,8 +189,10 @@ bool HostCode::leave_out_headers(const std::function<bool(const std::string& hea
   return any;
 }
 
-void HostCode::take_back_headers() {
-  for (Part& part : parts_) part.left_out &= part.header.empty();
+bool HostCode::take_back_headers() {
+  bool any = false;
+  for (Part& part : parts_) any |= part.left_out &= part.header.empty();
+  return any;
 }
 
 bool HostCode::includes_for_hosts() const {
@@ -272,9 +274,10 @@ bool HostCodeOfKernel::leave_out_missing(const std::function<bool(const std::str
   return any;
 }
 
-void HostCodeOfKernel::take_back_headers() {
-  source_.second.take_back_headers();
-  for (auto& [name, header] : headers_) header.take_back_headers();
+bool HostCodeOfKernel::take_back_headers() {
+  bool any = source_.second.take_back_headers();
+  for (auto& [name, header] : headers_) any |= header.take_back_headers();
+  return any;
 }
 
 std::map<std::string, std::string> HostCodeOfKernel::headers() const {

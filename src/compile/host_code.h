@@ -39,7 +39,8 @@ class HostCode {
   bool leave_out(const std::set<int>& lines, const std::set<std::string>& used, bool others = false);
   /// Leaves out what includes headers, such as "<vector>", that are for hosts. Returns whether there are any.
   bool leave_out_headers(const std::function<bool(const std::string& header)>& is_for_host);
-  void take_back_headers();
+  /// Takes all #includes back. Returns whether anything else is left out.
+  bool take_back_headers();
 
   bool includes_for_hosts() const;
   /// "1, 5, 7-9": those of what was left out.
@@ -77,8 +78,9 @@ class HostCodeOfKernel {
   /// Leaves out the headers for hosts that are missing: where the compiler came to them, it would stop.
   /// False: there are none.
   bool leave_out_missing(const std::function<bool(const std::string& header)>& is_missing);
-  /// Takes all #includes back: another configuration may read them.
-  void take_back_headers();
+  /// Takes all #includes back: another configuration may read them. Returns whether anything else is left
+  /// out.
+  bool take_back_headers();
 
   /// The source without it.
   std::string text() const { return source_.second.blanked(); }

@@ -480,8 +480,8 @@ Compiled compile_here(const CompileRequest& request) {
       return failed(
           reason_of_failure(host.explained(log), nvrtc().error_string(result), request, included.refused()));
   }
-  host.take_back_headers();
-  known_host_code.insert_or_assign(request.source.hash(), KnownHostCode{std::move(host), dependencies()});
+  if (host.take_back_headers())
+    known_host_code.insert_or_assign(request.source.hash(), KnownHostCode{std::move(host), dependencies()});
   auto binary = std::make_shared<Binary>();
   for (const std::string& expression : request.kernel_expressions) {
     const auto symbol = program->lowered_name(expression);
