@@ -77,15 +77,6 @@ Instruction read_instruction(std::string_view text) {
   return one;
 }
 
-/// Without comments and lines of the source.
-std::string code_of(std::string_view ptx) {
-  std::string code;
-  for (const std::string& line : split(ptx, '\n'))
-    if (!trim(line).starts_with(".loc") || line.find(';') != line.npos)
-      code += line.substr(0, line.find("//")) + "\n";
-  return code;
-}
-
 class UseReader {
  public:
   UseReader(const Words& parameters, std::vector<Instruction> instructions)
@@ -177,13 +168,23 @@ class UseReader {
   std::map<std::string_view, Origins> origins_, parameters_;
 };
 
-/// The text of a kernel from its parameters on, up to the next function; "" where there is none.
+/// The text of a kernel from its parameters on, up to the next function, without comments and lines of the
+/// source;
+/// "" where there is none.
 std::string code_of_kernel(std::string_view ptx, std::string_view kernel) {
   const std::string start = ".entry " + std::string(kernel) + "(";
   const std::size_t entry = ptx.find(start);
   if (entry == std::string_view::npos) return "";
-  const std::string code = code_of(ptx.substr(entry + start.size()));
-  return code.substr(0, std::min(code.find(".entry "), code.find(".func ")));
+  std::string code;
+  for (std::string_view rest = ptx.substr(entry + start.size()); !rest.empty();) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const bool has_code = !trim(line).starts_with(".loc") || line.find(';') != line.npos;
+    line = line.substr(0, line.find("//"));
+    if (line.find(".entry ") != line.npos || line.find(".func ") != line.npos) break;
+    if (has_code) code.append(line).append("\n");
+  }
+  return code;
 }
 
 }  // namespace
