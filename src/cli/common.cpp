@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <iostream>
+#include <set>
 
 #include "base/confinement.h"
 #include "base/file.h"
