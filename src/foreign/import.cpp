@@ -112,21 +112,20 @@ class Import {
       throw UserError("the rows are given in two places", Where{file_.string(), "/" + name},
                       "Remove one of the two.");
     kind_ = kind_of(name);
+    place_ = {file_.string(), "/" + name};
     // Mostly the rows come last. Where something is missing before them, the file is read twice.
-    const bool is_readable_again = std::filesystem::is_regular_file(file_);
-    bool is_whole = kind_->header == nullptr || find(header_, kind_->header) != nullptr;
-    if (is_whole) try {
-        format_ = kind_->make(header_, facts_, file_.string());
-      } catch (const UserError&) {
-        if (!is_readable_again) throw;
-        is_whole = false;
-      }
-    if (!is_whole && is_readable_again) {
+    const bool is_regular = std::filesystem::is_regular_file(file_);
+    const bool is_whole = kind_->header == nullptr || find(header_, kind_->header) != nullptr;
+    try {
+      if (is_whole || !is_regular) format_ = kind_->make(header_, facts_, file_.string());
+    } catch (const UserError&) {
+      if (!is_regular) throw;
+    }
+    if (!format_) {
       header_.RemoveAllMembers();
       read_document(file_, events([](const std::string&) {}, [](const std::string&, const JsonValue&) {}));
+      format_ = kind_->make(header_, facts_, file_.string());
     }
-    place_ = {file_.string(), "/" + name};
-    if (!is_whole) format_ = kind_->make(header_, facts_, file_.string());
     summary_.format = kind_->name;
     summary_.is_fastest_kept = kind_->repeats;
     batch_.emplace(database_, kForeignColumns);

@@ -502,8 +502,11 @@ const FormatKind* kind_of(std::string_view rows) {
       FormatKind{"KTT output", "Results", "Metadata", make<KttFormat>, nullptr, KttFormat::is_profiled, true},
       FormatKind{"NVBench output", "benchmarks", "devices", make<NvbenchFormat>, "states"},
       FormatKind{"CUTLASS profiler table", kTableRows, nullptr, make<CutlassFormat>},
-      FormatKind{"Triton autotuner cache", "configs_timings", "key", make<TritonFormat>, nullptr, nullptr,
-                 false, true},
+      FormatKind{.name = "Triton autotuner cache",
+                 .rows = "configs_timings",
+                 .header = "key",
+                 .make = make<TritonFormat>,
+                 .are_pairs = true},
       FormatKind{"", "trials", "sweeps", refuse_own_export}};
   const auto* found = std::ranges::find(kKinds, rows, &FormatKind::rows);
   return found == kKinds.end() ? nullptr : found;
