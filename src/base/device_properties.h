@@ -30,7 +30,7 @@ struct DeviceProperties {
     using P = DeviceProperties;
     // Far beyond any multiprocessor; occupancy is computed with `int`.
     constexpr Bounds<std::int64_t> kPerMultiprocessor{.min = 0, .max = std::int64_t{1} << 30};
-    return std::tuple_cat(
+    return joined(
         fields_from_zero<&P::multiprocessors, &P::warp_size, &P::max_threads_per_block,
                          &P::max_threads_per_multiprocessor, &P::max_blocks_per_multiprocessor>(),
         fields_of<&P::registers_per_multiprocessor, &P::registers_per_block,
@@ -39,8 +39,8 @@ struct DeviceProperties {
         fields_from_zero<&P::l2_bytes, &P::memory_bytes, &P::boost_clock_mhz>());
   }
   static constexpr auto fields() {
-    return std::tuple_cat(
-        fields_from_zero<&DeviceProperties::compute_major, &DeviceProperties::compute_minor>(), figures());
+    return joined(fields_from_zero<&DeviceProperties::compute_major, &DeviceProperties::compute_minor>(),
+                  figures());
   }
 };
 

@@ -25,8 +25,8 @@ struct LaunchShape {
 
   static constexpr auto fields() {
     using L = LaunchShape;
-    return std::tuple{field("grid", &L::grid), field("block", &L::block),
-                      field("dynamic_shared_bytes", &L::dynamic_shared_bytes, {.min = 0, .max = 0xffffffff})};
+    return list_of(field("grid", &L::grid), field("block", &L::block),
+                   field("dynamic_shared_bytes", &L::dynamic_shared_bytes, {.min = 0, .max = 0xffffffff}));
   }
 };
 

@@ -50,12 +50,10 @@ struct Samples {
     using S = Samples;
     constexpr Bounds<double> kTime{.min = 0, .max = std::numeric_limits<double>::max()};
     constexpr int kMost = 1'000'000;
-    return std::tuple{field("times_us", &S::times_us, kTime),
-                      field("clocks_mhz", &S::clocks_mhz, kTime),
-                      field("batch", &S::batch, {.min = 1, .max = kMost}),
-                      field("discarded", &S::discarded, {.min = 0, .max = kMost}),
-                      field("isolated_us", &S::isolated_us),
-                      field("gpu_times_us", &S::gpu_times_us)};
+    return list_of(field("times_us", &S::times_us, kTime), field("clocks_mhz", &S::clocks_mhz, kTime),
+                   field("batch", &S::batch, {.min = 1, .max = kMost}),
+                   field("discarded", &S::discarded, {.min = 0, .max = kMost}),
+                   field("isolated_us", &S::isolated_us), field("gpu_times_us", &S::gpu_times_us));
   }
   std::string fault() const {
     if (times_us.empty()) return "a timing has no samples";

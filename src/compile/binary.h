@@ -24,8 +24,8 @@ struct Binary {
 
   static constexpr auto fields() {
     using B = Binary;
-    return std::tuple{field("key", &B::key), field("kernel_symbols", &B::kernel_symbols),
-                      field("compile_ms", &B::compile_ms), binary_field("cubin", &B::cubin)};
+    return list_of(field("key", &B::key), field("kernel_symbols", &B::kernel_symbols),
+                   field("compile_ms", &B::compile_ms), binary_field("cubin", &B::cubin));
   }
 };
 

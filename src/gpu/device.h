@@ -49,8 +49,7 @@ struct DeviceFacts : DeviceProperties {
 
   static constexpr auto fields() {
     using D = DeviceFacts;
-    return std::tuple_cat(fields_of<&D::index, &D::name, &D::uuid, &D::cuda_version>(),
-                          DeviceProperties::fields());
+    return joined(fields_of<&D::index, &D::name, &D::uuid, &D::cuda_version>(), DeviceProperties::fields());
   }
 };
 

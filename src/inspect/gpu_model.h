@@ -22,12 +22,11 @@ struct GpuModel : DeviceProperties {
   /// The figures, which stand in every file, each with its source.
   static constexpr auto fields() {
     using M = GpuModel;
-    return std::tuple_cat(
-        DeviceProperties::figures(),
-        std::tuple{field("max_registers_per_thread", &M::max_registers_per_thread),
-                   field("memory_bandwidth_gbs", &M::memory_bandwidth_gbs),
-                   field("fp32_lanes_per_multiprocessor", &M::fp32_lanes_per_multiprocessor),
-                   field("tensor_flops_per_clock", &M::tensor_flops_per_clock)});
+    return joined(DeviceProperties::figures(),
+                  list_of(field("max_registers_per_thread", &M::max_registers_per_thread),
+                          field("memory_bandwidth_gbs", &M::memory_bandwidth_gbs),
+                          field("fp32_lanes_per_multiprocessor", &M::fp32_lanes_per_multiprocessor),
+                          field("tensor_flops_per_clock", &M::tensor_flops_per_clock)));
   }
 
   std::string compute_capability() const;  ///< "9.0"

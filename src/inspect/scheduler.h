@@ -1,6 +1,5 @@
 #pragma once
 
-#include <tuple>
 #include <vector>
 
 #include "base/fields.h"
@@ -58,16 +57,16 @@ struct PipelineRates {
     using R = PipelineRates;
     constexpr Bounds<double> kPositive{.min = 0, .max = 1e6, .above = true};
     constexpr Bounds<double> kNotNegative{.min = 0, .max = 1e6};
-    return std::tuple{field("shared_latency", &R::shared_latency, kPositive),
-                      field("l1_latency", &R::l1_latency, kPositive),
-                      field("l2_latency", &R::l2_latency, kPositive),
-                      field("other_latency", &R::other_latency, kPositive),
-                      field("barrier_latency", &R::barrier_latency, kNotNegative),
-                      field("operand_latency", &R::operand_latency, kNotNegative),
-                      field("memory_queue", &R::memory_queue, kNotNegative),
-                      field("l2_bytes_per_clock", &R::l2_bytes_per_clock, kPositive),
-                      field("bank_conflict_clocks", &R::bank_conflict_clocks, kNotNegative),
-                      field("burst_clocks", &R::burst_clocks, kNotNegative)};
+    return list_of(field("shared_latency", &R::shared_latency, kPositive),
+                   field("l1_latency", &R::l1_latency, kPositive),
+                   field("l2_latency", &R::l2_latency, kPositive),
+                   field("other_latency", &R::other_latency, kPositive),
+                   field("barrier_latency", &R::barrier_latency, kNotNegative),
+                   field("operand_latency", &R::operand_latency, kNotNegative),
+                   field("memory_queue", &R::memory_queue, kNotNegative),
+                   field("l2_bytes_per_clock", &R::l2_bytes_per_clock, kPositive),
+                   field("bank_conflict_clocks", &R::bank_conflict_clocks, kNotNegative),
+                   field("burst_clocks", &R::burst_clocks, kNotNegative));
   }
 };
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/fields.h"
@@ -33,13 +32,13 @@ struct StaticModel {
   static constexpr auto fields() {
     using M = StaticModel;
     constexpr Bounds<double> kNotNegative{.min = 0, .max = 1e6};
-    return std::tuple{field("launch_us", &M::launch_us, kNotNegative),
-                      field("loop_scale", &M::loop_scale, {.min = 0, .max = 1e6, .above = true}),
-                      field("outside_scale", &M::outside_scale, kNotNegative),
-                      field("byte_clocks", &M::byte_clocks, kNotNegative),
-                      field("meeting_us", &M::meeting_us, kNotNegative),
-                      field("cluster_us", &M::cluster_us, kNotNegative),
-                      field("unhidden_share", &M::unhidden_share, kNotNegative)};
+    return list_of(field("launch_us", &M::launch_us, kNotNegative),
+                   field("loop_scale", &M::loop_scale, {.min = 0, .max = 1e6, .above = true}),
+                   field("outside_scale", &M::outside_scale, kNotNegative),
+                   field("byte_clocks", &M::byte_clocks, kNotNegative),
+                   field("meeting_us", &M::meeting_us, kNotNegative),
+                   field("cluster_us", &M::cluster_us, kNotNegative),
+                   field("unhidden_share", &M::unhidden_share, kNotNegative));
   }
 
   /// "calibrated on NVIDIA H200, 2026-11-21", or "not calibrated".

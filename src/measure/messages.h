@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,9 +71,9 @@ struct MeasureRequest {
   static constexpr std::string_view kMessage = "measure";
   static constexpr auto fields() {
     using R = MeasureRequest;
-    return std::tuple_cat(std::tuple{field("ticket", &R::ticket), binary_field("cubin", &R::cubin)},
-                          fields_of<&R::launches, &R::steps, &R::constants, &R::workspace,
-                                    &R::tolerance_factor, &R::leader_us, &R::outputs>());
+    return joined(list_of(field("ticket", &R::ticket), binary_field("cubin", &R::cubin)),
+                  fields_of<&R::launches, &R::steps, &R::constants, &R::workspace, &R::tolerance_factor,
+                            &R::leader_us, &R::outputs>());
   }
   std::string fault() const {
     if (launches.empty()) return "there is no kernel to launch";
@@ -113,8 +112,8 @@ struct PrepareRequest {
 
     static constexpr auto fields() {
       using L = OperationLaunch;
-      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin),
-                        field("launch", &L::launch)};
+      return list_of(field("input", &L::input), binary_field("cubin", &L::cubin),
+                     field("launch", &L::launch));
     }
   };
   std::vector<OperationLaunch> inputs;  ///< in this order, before the reference
@@ -125,11 +124,11 @@ struct PrepareRequest {
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple_cat(fields_of<&R::workload, &R::reference_library, &R::baselines, &R::sweep_references,
-                                    &R::sweep_baselines, &R::needs_nccl, &R::dimensions, &R::scalars,
-                                    &R::options, &R::accumulator, &R::accumulation_bits, &R::policy,
-                                    &R::baseline, &R::calibrate, &R::inputs, &R::reference, &R::candidates>(),
-                          fields_from_zero<&R::agreeing>());
+    return joined(fields_of<&R::workload, &R::reference_library, &R::baselines, &R::sweep_references,
+                            &R::sweep_baselines, &R::needs_nccl, &R::dimensions, &R::scalars, &R::options,
+                            &R::accumulator, &R::accumulation_bits, &R::policy, &R::baseline, &R::calibrate,
+                            &R::inputs, &R::reference, &R::candidates>(),
+                  fields_from_zero<&R::agreeing>());
   }
 };
 

@@ -60,13 +60,10 @@ struct TensorMapShape {
   static constexpr auto fields() {
     using M = TensorMapShape;
     constexpr Bounds<std::int64_t> kElements{.min = 1, .max = std::int64_t{1} << 40};
-    return std::tuple{field("type", &M::type),
-                      field("extents", &M::extents, kElements),
-                      field("pitches", &M::pitches, kElements),
-                      field("box", &M::box, {.min = 1, .max = 256}),
-                      field("swizzle", &M::swizzle),
-                      field("promotion", &M::promotion),
-                      field("offset", &M::offset, {.min = 0, .max = kElements.max})};
+    return list_of(field("type", &M::type), field("extents", &M::extents, kElements),
+                   field("pitches", &M::pitches, kElements), field("box", &M::box, {.min = 1, .max = 256}),
+                   field("swizzle", &M::swizzle), field("promotion", &M::promotion),
+                   field("offset", &M::offset, {.min = 0, .max = kElements.max}));
   }
   std::string fault() const {
     const std::size_t rank = extents.size();
@@ -103,9 +100,9 @@ struct SizedWorkspace {
 
   static constexpr auto fields() {
     using W = SizedWorkspace;
-    return std::tuple{field("name", &W::name), field("type", &W::type),
-                      field("elements", &W::elements, {.min = 0, .max = std::int64_t{1} << 56}),
-                      field("zeroed", &W::zeroed)};
+    return list_of(field("name", &W::name), field("type", &W::type),
+                   field("elements", &W::elements, {.min = 0, .max = std::int64_t{1} << 56}),
+                   field("zeroed", &W::zeroed));
   }
 };
 
@@ -120,9 +117,9 @@ struct KernelLaunch : LaunchShape {
   /// The members that a GPU worker gets.
   static constexpr auto fields() {
     using L = KernelLaunch;
-    return std::tuple_cat(LaunchShape::fields(),
-                          std::tuple{field("symbol", &L::symbol), field("arguments", &L::arguments),
-                                     field("programmatic", &L::programmatic)});
+    return joined(LaunchShape::fields(),
+                  list_of(field("symbol", &L::symbol), field("arguments", &L::arguments),
+                          field("programmatic", &L::programmatic)));
   }
 };
 
@@ -139,12 +136,9 @@ struct PeerCopy {
     using C = PeerCopy;
     constexpr Bounds<std::int64_t> kElements{.min = 0, .max = std::int64_t{1} << 56};
     constexpr Bounds<std::int64_t> kGpu{.min = 0, .max = 63};
-    return std::tuple{field("gpu", &C::gpu, kGpu),
-                      field("peer", &C::peer, kGpu),
-                      field("from", &C::from, kElements),
-                      field("to", &C::to, kElements),
-                      field("elements", &C::elements, kElements),
-                      field("word", &C::word, kElements)};
+    return list_of(field("gpu", &C::gpu, kGpu), field("peer", &C::peer, kGpu),
+                   field("from", &C::from, kElements), field("to", &C::to, kElements),
+                   field("elements", &C::elements, kElements), field("word", &C::word, kElements));
   }
 };
 
@@ -163,15 +157,10 @@ struct GpuStep {
   static constexpr auto fields() {
     using S = GpuStep;
     constexpr Bounds<std::int64_t> kCount{.min = 0, .max = std::int64_t{1} << 56};
-    return std::tuple{field("kind", &S::kind),
-                      field("launch", &S::launch, kCount),
-                      field("from", &S::from),
-                      field("to", &S::to),
-                      field("copies", &S::copies),
-                      field("beside", &S::beside),
-                      field("signal", &S::signal),
-                      field("collective", &S::collective),
-                      field("elements", &S::elements, kCount)};
+    return list_of(field("kind", &S::kind), field("launch", &S::launch, kCount), field("from", &S::from),
+                   field("to", &S::to), field("copies", &S::copies), field("beside", &S::beside),
+                   field("signal", &S::signal), field("collective", &S::collective),
+                   field("elements", &S::elements, kCount));
   }
 };
 
@@ -183,8 +172,8 @@ struct ConstantCopy {
 
   static constexpr auto fields() {
     using C = ConstantCopy;
-    return std::tuple{field("symbol", &C::symbol), field("buffer", &C::buffer),
-                      field("bytes", &C::bytes, {.min = 0})};
+    return list_of(field("symbol", &C::symbol), field("buffer", &C::buffer),
+                   field("bytes", &C::bytes, {.min = 0}));
   }
 };
 
@@ -221,7 +210,7 @@ struct Workload {
     std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, at least columns
 
     static constexpr auto fields() {
-      return std::tuple{field("columns", &Rows::columns, {.min = 1}), field("pitch", &Rows::pitch)};
+      return list_of(field("columns", &Rows::columns, {.min = 1}), field("pitch", &Rows::pitch));
     }
   };
   /// What an input holds.
@@ -282,10 +271,9 @@ struct Workload {
   static constexpr int kMostGpus = 16;
   static constexpr auto fields() {
     using W = Workload;
-    return std::tuple{
-        field("buffers", &W::buffers),     field("flops", &W::flops),
-        field("bytes", &W::bytes),         field("accumulation", &W::accumulation),
-        field("tolerance", &W::tolerance), field("gpus", &W::gpus, {.min = 1, .max = kMostGpus})};
+    return list_of(field("buffers", &W::buffers), field("flops", &W::flops), field("bytes", &W::bytes),
+                   field("accumulation", &W::accumulation), field("tolerance", &W::tolerance),
+                   field("gpus", &W::gpus, {.min = 1, .max = kMostGpus}));
   }
   std::string fault() const {
     const bool is_even = std::all_of(buffers.begin(), buffers.end(), [&](const SizedBuffer& one) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -150,7 +149,7 @@ struct ConstantMemory {
 
 struct JsonNode;
 
-// The keys of an object are listed once, as a tuple beside the structs that hold the values. An entry is
+// The keys of an object are listed once, by list_of() beside the structs that hold the values. An entry is
 // need() or may(), a key with its member and the function that reads its value; a field(), which may be left
 // out; or the bare name of a key whose reading depends on other keys, which is read by code of its own.
 
@@ -184,9 +183,9 @@ constexpr std::string_view name_of_key(const Entry& entry) { return entry.name; 
 /// The names of all keys of some lists, in their order.
 template <typename... Lists>
 constexpr auto key_names(const Lists&... lists) {
-  return std::apply(
-      [](const auto&... keys) { return std::array<std::string_view, sizeof...(keys)>{name_of_key(keys)...}; },
-      std::tuple_cat(lists...));
+  return joined(lists...)([](const auto&... keys) {
+    return std::array<std::string_view, sizeof...(keys)>{name_of_key(keys)...};
+  });
 }
 
 // Functions that the lists name as readers; see spec/reader.h. They throw UserError.
@@ -240,55 +239,48 @@ inline constexpr auto kArguments =
     need("arguments", &Launch::arguments, "a list of the kernel's arguments", read_arguments);
 inline constexpr auto kShared = may("dynamic_shared_bytes", &Launch::dynamic_shared_bytes);
 
-inline constexpr std::tuple kLaunch{kGrid, kBlock, kShared};
+inline constexpr auto kLaunch = list_of(kGrid, kBlock, kShared);
 /// What belongs to the launch of a manifest that has one.
-inline constexpr std::tuple kOnlyLaunch{kKernel, kTemplateArguments, "launch", kArguments};
+inline constexpr auto kOnlyLaunch = list_of(kKernel, kTemplateArguments, "launch", kArguments);
 /// What belongs to the launch of a baseline that has one.
-inline constexpr std::tuple kBaselineLaunch{kKernel, kTemplateArguments, kGrid, kBlock, kArguments, kShared};
+inline constexpr auto kBaselineLaunch =
+    list_of(kKernel, kTemplateArguments, kGrid, kBlock, kArguments, kShared);
 inline constexpr auto kLaunches =
-    std::tuple_cat(kBaselineLaunch, std::tuple{"programmatic", may("when", &Launch::when)});
+    joined(kBaselineLaunch, list_of("programmatic", may("when", &Launch::when)));
 
 // What stands among the launches of operations over several GPUs.
-inline constexpr std::tuple kCopy{
-    need("copy", &StepSpec::from, "the buffer or workspace that is read", read_memory_name),
-    need("to", &StepSpec::to, "the buffer or workspace that is written", read_written_name),
-    need("peer", &StepSpec::peer, "an expression for the number of the GPU that is read from"),
-    may("from", &StepSpec::from_offset),
-    may("to_offset", &StepSpec::to_offset),
-    need("elements", &StepSpec::elements, "an expression for the number of elements"),
-    may("repeat", &StepSpec::repeat, read_repeat),
-    may("beside", &StepSpec::beside),
-    may("signal", &StepSpec::signal, read_signal),
-    may("index", &StepSpec::index),
-    may("when", &StepSpec::when)};
-inline constexpr std::tuple kBarrier{"barrier", may("when", &StepSpec::when)};
-inline constexpr std::tuple kCollective{
-    need("collective", &StepSpec::collective, R"("all_gather" or "reduce_scatter")"),
-    need("from", &StepSpec::from, "the buffer or workspace that is read", read_memory_name),
-    need("to", &StepSpec::to, "the buffer or workspace that is written", read_written_name),
-    need("elements", &StepSpec::elements, "an expression for the elements of one GPU"),
-    may("when", &StepSpec::when)};
+inline constexpr auto kCopy =
+    list_of(need("copy", &StepSpec::from, "the buffer or workspace that is read", read_memory_name),
+            need("to", &StepSpec::to, "the buffer or workspace that is written", read_written_name),
+            need("peer", &StepSpec::peer, "an expression for the number of the GPU that is read from"),
+            may("from", &StepSpec::from_offset), may("to_offset", &StepSpec::to_offset),
+            need("elements", &StepSpec::elements, "an expression for the number of elements"),
+            may("repeat", &StepSpec::repeat, read_repeat), may("beside", &StepSpec::beside),
+            may("signal", &StepSpec::signal, read_signal), may("index", &StepSpec::index),
+            may("when", &StepSpec::when));
+inline constexpr auto kBarrier = list_of("barrier", may("when", &StepSpec::when));
+inline constexpr auto kCollective =
+    list_of(need("collective", &StepSpec::collective, R"("all_gather" or "reduce_scatter")"),
+            need("from", &StepSpec::from, "the buffer or workspace that is read", read_memory_name),
+            need("to", &StepSpec::to, "the buffer or workspace that is written", read_written_name),
+            need("elements", &StepSpec::elements, "an expression for the elements of one GPU"),
+            may("when", &StepSpec::when));
 
 // Arguments.
-inline constexpr std::tuple kScalarArgument{
+inline constexpr auto kScalarArgument = list_of(
     "scalar", need("type", &Argument::type, R"(the argument's type, such as "i32")", read_element_type),
-    "value"};
-inline constexpr std::tuple kTensorMap{"tensor_map",
-                                       "extents",
-                                       "pitches",
-                                       "box",
-                                       may("swizzle", &TensorMap::swizzle, read_name_of<Swizzle>),
-                                       may("promotion", &TensorMap::promotion, read_name_of<Promotion>),
-                                       may("offset", &TensorMap::offset),
-                                       may("when", &TensorMap::when)};
-inline constexpr auto kArgument =
-    std::tuple_cat(std::tuple{"buffer"}, kScalarArgument, kTensorMap, std::tuple{"peers"});
+    "value");
+inline constexpr auto kTensorMap = list_of("tensor_map", "extents", "pitches", "box",
+                                           may("swizzle", &TensorMap::swizzle, read_name_of<Swizzle>),
+                                           may("promotion", &TensorMap::promotion, read_name_of<Promotion>),
+                                           may("offset", &TensorMap::offset), may("when", &TensorMap::when));
+inline constexpr auto kArgument = joined(list_of("buffer"), kScalarArgument, kTensorMap, list_of("peers"));
 
-inline constexpr std::tuple kWorkspace{
-    need("name", &WorkspaceArray::name, "the workspace's name", read_identifier),
-    need("type", &WorkspaceArray::type, R"(an element type such as "f32")", read_element_type),
-    need("elements", &WorkspaceArray::elements, "an expression for the number of elements"),
-    may("zeroed", &WorkspaceArray::zeroed), may("meaning", &WorkspaceArray::meaning)};
+inline constexpr auto kWorkspace =
+    list_of(need("name", &WorkspaceArray::name, "the workspace's name", read_identifier),
+            need("type", &WorkspaceArray::type, R"(an element type such as "f32")", read_element_type),
+            need("elements", &WorkspaceArray::elements, "an expression for the number of elements"),
+            may("zeroed", &WorkspaceArray::zeroed), may("meaning", &WorkspaceArray::meaning));
 
 }  // namespace keys
 

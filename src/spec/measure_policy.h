@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 #include "base/fields.h"
@@ -70,7 +69,7 @@ struct FinalsPolicy {
   static constexpr auto fields() {
     using P = FinalsPolicy;
     constexpr int kFewestRounds = 6;  // with fewer nothing can be said of a median with 95% certainty
-    return std::tuple{
+    return list_of(
         option("configurations", &P::configurations, {.min = 0, .max = 100}, {},
                {.name = "--finals",
                 .help = "Re-measure the N best, interleaved with the baselines (default 10), or off",
@@ -92,7 +91,7 @@ struct FinalsPolicy {
                {.name = "--host-copies",
                 .help = "After the finals, time their best and the baselines with copies of the inputs from "
                         "pinned host memory and of the outputs to it",
-                .kind = "switch"})};
+                .kind = "switch"}));
   }
 };
 
@@ -111,7 +110,7 @@ struct MeasurePolicy {
 
   static constexpr auto fields() {
     using P = MeasurePolicy;
-    return std::tuple{
+    return list_of(
         option("warmup", &P::warmup, {.min = 0, .max = kMostLaunches}, 0),
         option("samples", &P::samples, {.min = 1, .max = kMostLaunches}, 0,
                {.name = "--samples",
@@ -140,7 +139,7 @@ struct MeasurePolicy {
                      "rotate (another copy of the buffers) or warm",
              .kind = "state of the cache"}),
         option("seed", &P::seed, {}, {}), option("verify", &P::verify, {}, true),
-        option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0), field("finals", &P::finals)};
+        option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0), field("finals", &P::finals));
   }
 };
 

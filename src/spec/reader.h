@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -47,7 +46,7 @@ class ObjectReader {
   /// further arguments of the readers.
   template <typename Struct, typename Keys, typename... Context>
   void read(const Keys& keys, Struct& object, const Context&... context) {
-    std::apply([&](const auto&... each) { (read_key(each, object, context...), ...); }, keys);
+    keys([&](const auto&... each) { (read_key(each, object, context...), ...); });
   }
   /// Throws UserError for the first member that was never asked for.
   void finish(const std::string& remedy = "Remove it.") const;

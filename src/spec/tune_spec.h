@@ -148,8 +148,8 @@ struct Tolerance {
   double relative = 0;
 
   static constexpr auto fields() {
-    return std::tuple{field("absolute", &Tolerance::absolute, {.min = 0}),
-                      field("relative", &Tolerance::relative, {.min = 0})};
+    return list_of(field("absolute", &Tolerance::absolute, {.min = 0}),
+                   field("relative", &Tolerance::relative, {.min = 0}));
   }
 };
 
@@ -289,9 +289,9 @@ struct Budget {
 
   static constexpr auto fields() {
     constexpr double kYear = 366 * 24 * 3600.0;
-    return std::tuple{field("evaluations", &Budget::evaluations),
-                      field("seconds", &Budget::seconds, {.min = 0, .max = kYear}),
-                      field("until_percent", &Budget::until_percent, {.min = 0, .max = 100})};
+    return list_of(field("evaluations", &Budget::evaluations),
+                   field("seconds", &Budget::seconds, {.min = 0, .max = kYear}),
+                   field("until_percent", &Budget::until_percent, {.min = 0, .max = 100}));
   }
 };
 
@@ -300,8 +300,8 @@ struct CompilePolicy {
   double timeout_s = 60;
 
   static constexpr auto fields() {
-    return std::tuple{field("options", &CompilePolicy::options),
-                      field("timeout_s", &CompilePolicy::timeout_s, kTimeout)};
+    return list_of(field("options", &CompilePolicy::options),
+                   field("timeout_s", &CompilePolicy::timeout_s, kTimeout));
   }
 };
 
@@ -314,9 +314,9 @@ struct AdmissionLimits {
   static constexpr auto fields() {
     using L = AdmissionLimits;
     constexpr std::int64_t kMostRegisters = 255;  // on every architecture since compute capability 3.5
-    return std::tuple{field("max_spill_bytes", &L::max_spill_bytes, {.min = 0}),
-                      field("min_occupancy", &L::min_occupancy, {.min = 0, .max = 1}),
-                      field("max_registers", &L::max_registers, {.min = 1, .max = kMostRegisters})};
+    return list_of(field("max_spill_bytes", &L::max_spill_bytes, {.min = 0}),
+                   field("min_occupancy", &L::min_occupancy, {.min = 0, .max = 1}),
+                   field("max_registers", &L::max_registers, {.min = 1, .max = kMostRegisters}));
   }
 };
 
@@ -365,96 +365,72 @@ std::vector<Value> read_values(const JsonNode& node);
 namespace keys {
 
 // Operations, in a file of their own or in a manifest.
-inline constexpr std::tuple kOperation{
-    "$schema",
-    "name",
-    "summary",
-    "dimensions",
-    "scalars",
-    "types",
-    "options",
-    "unstated_defaults",
-    "buffers",
+inline constexpr auto kOperation = list_of(
+    "$schema", "name", "summary", "dimensions", "scalars", "types", "options", "unstated_defaults", "buffers",
     need("flops", &Operation::flops, "an expression for the operations of one launch"),
     need("bytes", &Operation::bytes, "an expression for the bytes one launch must move"),
     need("accumulation", &Operation::accumulation,
          "an expression for the terms that are added up for one element of an output"),
-    "accumulation_bits",
-    need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
-    may("tolerance", &Operation::tolerance),
-    "reference",
-    "baselines",
-    "gpus"};
+    "accumulation_bits", need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
+    may("tolerance", &Operation::tolerance), "reference", "baselines", "gpus");
 
-inline constexpr std::tuple kOperationBuffer{
+inline constexpr auto kOperationBuffer = list_of(
     need("name", &Buffer::name, "the buffer's name", read_identifier),
-    need("type", &Buffer::type, R"(an element type such as "f32")", read_element_type),
-    "elements",
-    "rows",
-    "columns",
-    "pitch",
-    "transposed",
-    need("role", &Buffer::role, R"("in", "out" or "inout")"),
-    "read_when",
-    "values",
-    "only",
-    "layout"};
+    need("type", &Buffer::type, R"(an element type such as "f32")", read_element_type), "elements", "rows",
+    "columns", "pitch", "transposed", need("role", &Buffer::role, R"("in", "out" or "inout")"), "read_when",
+    "values", "only", "layout");
 
 /// A kernel that computes a reference or an input.
-inline constexpr std::tuple kOwnKernel{"source", kKernel, kGrid, kBlock, "arguments"};
-inline constexpr auto kValues = std::tuple_cat(std::tuple{"npy"}, kOwnKernel);
-inline constexpr std::tuple kPython{
+inline constexpr auto kOwnKernel = list_of("source", kKernel, kGrid, kBlock, "arguments");
+inline constexpr auto kValues = joined(list_of("npy"), kOwnKernel);
+inline constexpr auto kPython = list_of(
     "python",
     need("function", &PythonReference::function, "the name of a function in the file", read_identifier),
-    field("timeout_s", &PythonReference::timeout_s, kTimeout)};
-inline constexpr auto kOperationReference =
-    std::tuple_cat(std::tuple{"template", "parameters", "library"}, kOwnKernel, std::tuple{"npy"}, kPython,
-                   std::tuple{"consensus"});
+    field("timeout_s", &PythonReference::timeout_s, kTimeout));
+inline constexpr auto kOperationReference = joined(list_of("template", "parameters", "library"), kOwnKernel,
+                                                   list_of("npy"), kPython, list_of("consensus"));
 
-inline constexpr std::tuple kLibrary{"library"};
-inline constexpr std::tuple kKernelBaseline{"name",   "source",   kKernel,    kTemplateArguments,
-                                            "macros", kGrid,      kBlock,     kArguments,
-                                            kShared,  "launches", "constants"};
-inline constexpr std::tuple kTemplateBaseline{"name", "template", "parameters"};
+inline constexpr auto kLibrary = list_of("library");
+inline constexpr auto kKernelBaseline = list_of("name", "source", kKernel, kTemplateArguments, "macros",
+                                                kGrid, kBlock, kArguments, kShared, "launches", "constants");
+inline constexpr auto kTemplateBaseline = list_of("name", "template", "parameters");
 
 // Manifests.
-inline constexpr std::tuple kParameter{
+inline constexpr auto kParameter = list_of(
     need("name", &Parameter::name, "the parameter's name", read_identifier),
     need("values", &Parameter::values, R"--(a list of values, or "range(16, 129, 16)")--", read_values),
-    may("meaning", &Parameter::meaning)};
-inline constexpr std::tuple kDerived{
-    need("name", &Derived::name, "the derived value's name", read_identifier),
-    need("value", &Derived::value, "an expression"), may("meaning", &Derived::meaning)};
-inline constexpr std::tuple kConstraint{
-    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why)};
-inline constexpr std::tuple kTexts{need("summary", &TemplateSpec::summary, "one line on what the kernel is"),
-                                   may("teaches", &TemplateSpec::teaches)};
-inline constexpr std::tuple kCompilation{
-    may("compile_options", &TemplateSpec::compile_options),
-    may("min_compute_capability", &TemplateSpec::min_compute_capability, read_compute_capability),
-    may("max_compute_capability", &TemplateSpec::max_compute_capability, read_compute_capability),
-    field("tolerance_factor", &TemplateSpec::tolerance_factor, {.min = 0, .above = true})};
+    may("meaning", &Parameter::meaning));
+inline constexpr auto kDerived =
+    list_of(need("name", &Derived::name, "the derived value's name", read_identifier),
+            need("value", &Derived::value, "an expression"), may("meaning", &Derived::meaning));
+inline constexpr auto kConstraint = list_of(
+    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why));
+inline constexpr auto kTexts =
+    list_of(need("summary", &TemplateSpec::summary, "one line on what the kernel is"),
+            may("teaches", &TemplateSpec::teaches));
+inline constexpr auto kCompilation =
+    list_of(may("compile_options", &TemplateSpec::compile_options),
+            may("min_compute_capability", &TemplateSpec::min_compute_capability, read_compute_capability),
+            may("max_compute_capability", &TemplateSpec::max_compute_capability, read_compute_capability),
+            field("tolerance_factor", &TemplateSpec::tolerance_factor, {.min = 0, .above = true}));
 inline constexpr auto kTemplate =
-    std::tuple_cat(std::tuple{"$schema", "name"}, kTexts,
-                   std::tuple{"operation", "types", "options", "source", "include_folders", "macros",
-                              "parameters", "derived", "constraints"},
-                   kOnlyLaunch, std::tuple{"launches", "constants", "workspace"}, kCompilation);
+    joined(list_of("$schema", "name"), kTexts,
+           list_of("operation", "types", "options", "source", "include_folders", "macros", "parameters",
+                   "derived", "constraints"),
+           kOnlyLaunch, list_of("launches", "constants", "workspace"), kCompilation);
 
 // Configs.
-inline constexpr std::tuple kStrategy{"name", field("seed", &StrategySpec::seed)};
-inline constexpr std::tuple kPolicies{"strategy",
-                                      field("budget", &TuneSpec::budget),
-                                      field("measure", &TuneSpec::measure),
-                                      field("compile", &TuneSpec::compile),
-                                      field("limits", &TuneSpec::limits),
-                                      "baseline",
-                                      "gpu",
-                                      field("view", &TuneSpec::view)};
+inline constexpr auto kStrategy = list_of("name", field("seed", &StrategySpec::seed));
+inline constexpr auto kPolicies =
+    list_of("strategy", field("budget", &TuneSpec::budget), field("measure", &TuneSpec::measure),
+            field("compile", &TuneSpec::compile), field("limits", &TuneSpec::limits), "baseline", "gpu",
+            field("view", &TuneSpec::view));
 inline constexpr auto kConfig =
-    std::tuple_cat(std::tuple{"$schema", "name", "templates", "configurations", "problems", "scalars"},
-                   kPolicies, std::tuple{"steps"});
-inline constexpr std::tuple kStep{"name", "template", "parameters"};
-inline constexpr std::tuple kNarrowing{"template", "types", "options", "parameters", "constraints", "extend"};
+    joined(list_of("$schema", "name", "templates", "configurations", "problems", "scalars"), kPolicies,
+           list_of("steps"));
+inline constexpr auto kStep = list_of("name", "template", "parameters");
+inline constexpr auto kNarrowing =
+    list_of("template", "types", "options", "parameters", "constraints", "extend");
 
 }  // namespace keys
 

@@ -53,24 +53,14 @@ struct Everything {
   static constexpr std::string_view kMessage = "everything";
   static constexpr auto fields() {
     using E = Everything;
-    return std::tuple{field("flag", &E::flag),
-                      field("count", &E::count, {.min = 1, .max = 9}),
-                      field("large", &E::large),
-                      field("larger", &E::larger),
-                      field("small", &E::small),
-                      field("any", &E::any),
-                      field("share", &E::share, {.min = 0, .max = 1, .above = true}),
-                      field("factor", &E::factor, {.min = 1, .max = 10, .or_zero = true}),
-                      field("text", &E::text),
-                      binary_field("bytes", &E::bytes),
-                      field("colour", &E::colour),
-                      field("value", &E::value),
-                      field("maybe", &E::maybe, {.min = 0}),
-                      field("maybe_point", &E::maybe_point),
-                      field("list", &E::list, {.min = 0, .max = 100}),
-                      field("points", &E::points),
-                      field("sizes", &E::sizes),
-                      field("map", &E::map)};
+    return list_of(field("flag", &E::flag), field("count", &E::count, {.min = 1, .max = 9}),
+                   field("large", &E::large), field("larger", &E::larger), field("small", &E::small),
+                   field("any", &E::any), field("share", &E::share, {.min = 0, .max = 1, .above = true}),
+                   field("factor", &E::factor, {.min = 1, .max = 10, .or_zero = true}),
+                   field("text", &E::text), binary_field("bytes", &E::bytes), field("colour", &E::colour),
+                   field("value", &E::value), field("maybe", &E::maybe, {.min = 0}),
+                   field("maybe_point", &E::maybe_point), field("list", &E::list, {.min = 0, .max = 100}),
+                   field("points", &E::points), field("sizes", &E::sizes), field("map", &E::map));
   }
   void complete() { doubled = 2 * any; }
 };

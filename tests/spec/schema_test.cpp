@@ -3,7 +3,6 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "base/file.h"
 #include "fixture.h"
@@ -129,7 +128,7 @@ using PropertiesByPointer = std::map<std::string, Properties>;
 
 template <typename Keys>
 Properties properties(const Keys& keys) {
-  return std::apply([](const auto&... each) { return Properties{property(each)...}; }, keys);
+  return keys([](const auto&... each) { return Properties{property(each)...}; });
 }
 
 /// The schema with what the lists of keys say; a new key has a description to be filled in.
