@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <random>
 #include <set>
 #include <type_traits>
 
@@ -229,6 +230,10 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   for_each_option(spec.measure, [&](const auto& option, auto& value) {
     if (const std::string* text = given(option.flag.name)) value = value_from(*text, option);
   });
+  // A number that a double holds exactly, as figures are.
+  constexpr std::uint64_t kSeeds = std::uint64_t{1} << 52;
+  std::random_device random;
+  spec.drawn_seed = 1 + (std::uint64_t{random()} << 32 | random()) % kSeeds;
   const FinalsPolicy& finals = spec.measure.finals;
   if (finals.configurations > 0) return;
   const auto refuse_without_finals = [](std::string_view flag, const std::string& what) {

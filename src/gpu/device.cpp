@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <random>
 #include <utility>
 
 #include "gpu/driver_api.h"
@@ -64,6 +65,37 @@ DeviceFacts read_facts(int index, CUdevice device) {
   return facts;
 }
 
+/// Addresses on each side of a buffer that lies apart.
+constexpr std::size_t kUnmapped = std::size_t{64} << 20;
+
+/// Somewhere in the lower 46 of 47 bits that addresses have.
+CUdeviceptr random_address(std::size_t alignment) {
+  std::random_device random;
+  const std::uint64_t drawn = std::uint64_t{random()} << 32 | random();
+  constexpr std::uint64_t kSpan = std::uint64_t{1} << 46;
+  return drawn % kSpan / alignment * alignment;
+}
+
+std::vector<CUdevice>& open_devices() {
+  static std::vector<CUdevice> devices;
+  return devices;
+}
+
+/// For the owner and for all open GPUs that can have it.
+std::vector<CUmemAccessDesc> access_to(CUdevice owner) {
+  std::vector<CUmemAccessDesc> all;
+  for (const CUdevice device : open_devices()) {
+    int can = device == owner ? 1 : 0;
+    if (can == 0) check(driver_api().can_access_peer(&can, device, owner), "cuDeviceCanAccessPeer");
+    if (can == 0) continue;
+    CUmemAccessDesc& access = all.emplace_back();
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  }
+  return all;
+}
+
 }  // namespace
 
 bool CudaError::launch_refused() const {
@@ -82,16 +114,57 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   address_ = address;
 }
 
+DeviceBuffer DeviceBuffer::apart(std::size_t bytes) {
+  const DriverApi& api = driver_api();
+  CUdevice device = 0;
+  check(api.context_device(&device), "cuCtxGetDevice");
+  if (attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
+    return DeviceBuffer(bytes);
+  CUmemAllocationProp kind{};
+  kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  kind.location.id = device;
+  std::size_t page = 0;
+  check(api.memory_granularity(&page, &kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+        "cuMemGetAllocationGranularity");
+  DeviceBuffer made;
+  made.bytes_ = (bytes + page - 1) / page * page;
+  CUdeviceptr first = 0;
+  check(api.addresses_reserve(&first, made.bytes_ + 2 * kUnmapped, 0, random_address(page), 0),
+        "cuMemAddressReserve");
+  made.reserved_ = first;
+  CUmemGenericAllocationHandle memory = 0;
+  check(api.memory_create(&memory, made.bytes_, &kind, 0), "cuMemCreate");
+  const CUresult mapped = api.memory_map(first + kUnmapped, made.bytes_, 0, memory, 0);
+  // The mapping keeps it.
+  api.memory_release(memory);
+  check(mapped, "cuMemMap");
+  made.address_ = first + kUnmapped;
+  const std::vector<CUmemAccessDesc> access = access_to(device);
+  check(api.memory_access(made.address_, made.bytes_, access.data(), access.size()), "cuMemSetAccess");
+  return made;
+}
+
 DeviceBuffer::~DeviceBuffer() {
-  if (address_ != 0) driver_api().memory_free(address_);
+  if (reserved_ == 0) {
+    if (address_ != 0) driver_api().memory_free(address_);
+    return;
+  }
+  // Unlike freeing, this does not wait for what still uses the memory.
+  driver_api().context_synchronize();
+  if (address_ != 0) driver_api().memory_unmap(address_, bytes_);
+  driver_api().addresses_free(reserved_, bytes_ + 2 * kUnmapped);
 }
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
-    : address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      reserved_(std::exchange(other.reserved_, 0)) {}
 
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
+  std::swap(reserved_, other.reserved_);
   return *this;
 }
 
@@ -116,11 +189,12 @@ Module::Module(std::string_view cubin) : image_(cubin) {
 
 Module::~Module() { driver_api().module_unload(module_); }
 
-DeviceAddress Module::variable(const std::string& symbol) const {
+Module::Variable Module::variable(const std::string& symbol) const {
   CUdeviceptr address = 0;
-  std::size_t bytes = 0;
-  check(driver_api().module_global(&address, &bytes, module_, symbol.c_str()), "cuModuleGetGlobal");
-  return address;
+  Variable variable;
+  check(driver_api().module_global(&address, &variable.bytes, module_, symbol.c_str()), "cuModuleGetGlobal");
+  variable.address = address;
+  return variable;
 }
 
 Kernel::Kernel(std::shared_ptr<const Module> module, const std::string& symbol) : module_(std::move(module)) {
@@ -137,7 +211,7 @@ KernelAttributes Kernel::attributes() const {
           read(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), read(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
 }
 
-void Kernel::allow_dynamic_shared(int bytes) {
+void Kernel::allow_dynamic_shared(int bytes) const {
   check(
       driver_api().function_set_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
       "cuFuncSetAttribute");
@@ -168,6 +242,7 @@ Gpu::Gpu(int index) {
   check(api.context_retain(&context_, device), "cuDevicePrimaryCtxRetain");
   check(api.context_set_current(context_), "cuCtxSetCurrent");
   check(api.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  open_devices().push_back(device);
 }
 
 // The context is released with the process: after a sticky error every call would only report it again.
@@ -202,7 +277,8 @@ void Gpu::fill8(DeviceAddress to, std::uint8_t value, std::size_t count) {
 }
 
 void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments,
-                 bool programmatic) {
+                 bool programmatic, CUstream_st* stream) {
+  if (stream == nullptr) stream = stream_;
   const auto number = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
   const auto& [grid, block, shared_bytes] = shape;
   CUlaunchConfig config{};
@@ -213,12 +289,12 @@ void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void*
   config.blockDimY = number(block.y);
   config.blockDimZ = number(block.z);
   config.sharedMemBytes = number(shared_bytes);
-  config.hStream = stream_;
+  config.hStream = stream;
   std::vector<void*> values(arguments.begin(), arguments.end());
   if (!programmatic)
     return check(driver_api().launch(kernel.function(), config.gridDimX, config.gridDimY, config.gridDimZ,
                                      config.blockDimX, config.blockDimY, config.blockDimZ,
-                                     config.sharedMemBytes, stream_, values.data(), nullptr),
+                                     config.sharedMemBytes, stream, values.data(), nullptr),
                  "cuLaunchKernel");
   if (driver_api().launch_with_attributes == nullptr)
     throw GpuError("the driver has no programmatic dependent launches: they need CUDA 11.8");

@@ -61,6 +61,11 @@ class DeviceBuffer {
   DeviceBuffer() = default;
   /// Throws CudaError.
   explicit DeviceBuffer(std::size_t bytes);
+  /// At a random address between stretches of addresses that stand for no memory: a kernel finds it only if
+  /// it is told where it is, and a launch that runs over its ends fails. It has at least so many bytes, up to
+  /// a whole page. Every GPU that is open has access to it, as far as the machine allows. Where the driver
+  /// cannot map memory, it is ordinary memory. Throws CudaError.
+  static DeviceBuffer apart(std::size_t bytes);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
@@ -71,6 +76,7 @@ class DeviceBuffer {
  private:
   DeviceAddress address_ = 0;
   std::size_t bytes_ = 0;
+  DeviceAddress reserved_ = 0;  ///< the first address of a buffer that lies apart; else 0
 };
 
 /// Host memory that the GPU reaches by itself, owned: copies from it need no copy by the driver.
@@ -112,8 +118,12 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// The address of a variable in device or constant memory. Throws CudaError when there is none.
-  DeviceAddress variable(const std::string& symbol) const;
+  struct Variable {
+    DeviceAddress address = 0;
+    std::size_t bytes = 0;
+  };
+  /// A variable in device or constant memory. Throws CudaError when there is none.
+  Variable variable(const std::string& symbol) const;
   CUmod_st* get() const { return module_; }
 
  private:
@@ -132,7 +142,7 @@ class Kernel {
 
   KernelAttributes attributes() const;
   /// Opts in to so much dynamic shared memory; needed above 48 KiB.
-  void allow_dynamic_shared(int bytes);
+  void allow_dynamic_shared(int bytes) const;
   /// cuOccupancyMaxActiveBlocksPerMultiprocessor
   int blocks_per_multiprocessor(int threads_per_block, std::size_t dynamic_shared_bytes) const;
   CUfunc_st* function() const { return function_; }
@@ -184,8 +194,9 @@ class Gpu {
   /// `arguments` are addresses of the argument values, in the kernel's order. A programmatic launch may begin
   /// once all blocks of the kernel before it have executed griddepcontrol.launch_dependents or ended (CUDA's
   /// programmatic dependent launch).
+  /// Without a stream, on the GPU's own.
   void launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments,
-              bool programmatic = false);
+              bool programmatic = false, CUstream_st* stream = nullptr);
   void record(const Event& event);
   /// Waits for everything; reports errors of what ran before.
   void synchronize();

@@ -21,6 +21,8 @@ struct DriverApi {
   TILETUNE_LOADED(device_memory, cuDeviceTotalMem);
   TILETUNE_LOADED(context_retain, cuDevicePrimaryCtxRetain);
   TILETUNE_LOADED(context_set_current, cuCtxSetCurrent);
+  TILETUNE_LOADED(context_device, cuCtxGetDevice);
+  TILETUNE_LOADED(context_synchronize, cuCtxSynchronize);
   TILETUNE_LOADED(context_push, cuCtxPushCurrent);
   TILETUNE_LOADED(context_pop, cuCtxPopCurrent);
   TILETUNE_LOADED(can_access_peer, cuDeviceCanAccessPeer);
@@ -28,6 +30,14 @@ struct DriverApi {
   TILETUNE_LOADED(memory_info, cuMemGetInfo);
   TILETUNE_LOADED(memory_allocate, cuMemAlloc);
   TILETUNE_LOADED(memory_free, cuMemFree);
+  TILETUNE_LOADED(memory_granularity, cuMemGetAllocationGranularity);
+  TILETUNE_LOADED(memory_create, cuMemCreate);
+  TILETUNE_LOADED(memory_release, cuMemRelease);
+  TILETUNE_LOADED(memory_map, cuMemMap);
+  TILETUNE_LOADED(memory_unmap, cuMemUnmap);
+  TILETUNE_LOADED(memory_access, cuMemSetAccess);
+  TILETUNE_LOADED(addresses_reserve, cuMemAddressReserve);
+  TILETUNE_LOADED(addresses_free, cuMemAddressFree);
   TILETUNE_LOADED(memory_range, cuMemGetAddressRange);
   TILETUNE_LOADED(ipc_handle, cuIpcGetMemHandle);
   TILETUNE_LOADED(ipc_open, cuIpcOpenMemHandle);

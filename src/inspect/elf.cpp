@@ -94,6 +94,21 @@ std::vector<ElfSymbol> CubinElf::symbols() const {
   return symbols;
 }
 
+std::vector<std::string> CubinElf::variables() const {
+  constexpr std::uint8_t kKind = 0xf;
+  constexpr std::uint8_t kObject = 1;
+  std::vector<std::string> names;
+  for (const ElfSymbol& symbol : symbols()) {
+    const bool is_object = (read_scalar<std::uint8_t>(symbol.attributes, 0) & kKind) == kObject;
+    const auto section = read_scalar<std::uint16_t>(symbol.attributes, 2);
+    const auto size = read_scalar<std::uint64_t>(symbol.attributes, 12);
+    if (is_object && size > 0 && section < sections_.size() &&
+        sections_[section].name.starts_with(".nv.global"))
+      names.emplace_back(symbol.name);
+  }
+  return names;
+}
+
 std::vector<const ElfSection*> CubinElf::code_of(std::string_view kernel) const {
   std::vector<const ElfSection*> code;
   const ElfSection* const own = section(std::string(kTextPrefix).append(kernel));

@@ -49,6 +49,8 @@ class CubinElf {
   const ElfSection* section(std::string_view name) const;
   /// All symbols, in the order of the symbol table, to which .nv.info refers; empty if there is no table.
   std::vector<ElfSymbol> symbols() const;
+  /// Names of the variables in device memory, __device__ and static ones; not of constants.
+  std::vector<std::string> variables() const;
   /// Whether the code of this section can be launched; a function that is only called cannot.
   bool is_kernel(const ElfSection& code) const;
   /// The code of a kernel and of the functions that it may call. Empty when there is no such kernel.

@@ -22,6 +22,22 @@ __device__ inline T* of_copy(T* first, u64 copy_pitch) {
   return reinterpret_cast<T*>(reinterpret_cast<u64>(first) + blockIdx.y * copy_pitch);
 }
 
+// Which of several sets, whose starts lie `pitch` bytes apart, copies of a buffer hold, by their places. The first copy has
+// place `first` of `places`, which are counted round.
+struct SetChoice {
+  const u32* set_of;
+  u64 pitch;
+  u64 first;
+  u64 places;
+};
+
+// What this copy holds, given the first set.
+template <typename T>
+__device__ inline const T* chosen(const T* first_set, const SetChoice& choice) {
+  const u64 set = choice.set_of[(choice.first + blockIdx.y) % choice.places];
+  return reinterpret_cast<const T*>(reinterpret_cast<u64>(first_set) + set * choice.pitch);
+}
+
 template <typename T>
 __device__ inline T warp_sum(T value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);

@@ -44,11 +44,27 @@ void add(Comparison& sum, const Comparison& other) {
   sum.off += other.off;
 }
 
-/// The name of a kernel that moves elements, whatever they are.
-std::string with_bits(const char* name, ElementType type) {
-  constexpr std::size_t kBits = 8;
-  return fmt::format("{}_{}", name, kBits * size_bytes(type));
-}
+/// Elements that are moved whatever they are: without padding, 16 bytes at a time.
+struct Words {
+  std::size_t bytes = 0;
+  ElementRows rows;
+
+  Words(ElementType type, const ElementRows& of, std::uint64_t addresses)
+      : bytes(size_bytes(type)), rows(of) {
+    constexpr std::size_t kLargest = 16;
+    const std::uint64_t all = rows.count * bytes;
+    if (rows.columns != rows.pitch || (addresses | all) % kLargest != 0) return;
+    bytes = kLargest;
+    rows = {all / kLargest, all / kLargest, all / kLargest};
+  }
+  /// The name of a kernel that moves them.
+  std::string with_bits(const char* name) const {
+    constexpr std::size_t kBits = 8;
+    return fmt::format("{}_{}", name, kBits * bytes);
+  }
+};
+
+constexpr std::size_t kSetAlignment = 256;
 
 }  // namespace
 
@@ -87,10 +103,15 @@ void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& 
   for (auto& each : compiling) each.get();
 }
 
+Sets::Sets(std::size_t count, std::size_t bytes)
+    : bytes(bytes), pitch((bytes + kSetAlignment - 1) / kSetAlignment * kSetAlignment), checksums(count) {
+  memory = DeviceBuffer::apart(std::max<std::size_t>(count * pitch, 1));
+}
+
 DeviceKernels::DeviceKernels(Gpu& gpu)
     : gpu_(gpu),
       plain_{cubin_of(kDeviceKernels, gpu.facts()), {}},
-      result_(kMostComparingBlocks * sizeof(Comparison)) {}
+      result_(DeviceBuffer::apart(kMostComparingBlocks * sizeof(Comparison))) {}
 
 const Kernel& DeviceKernels::Loaded::kernel(const std::string& symbol) {
   auto found = kernels.find(symbol);
@@ -168,27 +189,57 @@ ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, Dev
 }
 
 void DeviceKernels::prepare_rows(ElementType type) {
-  for (const char* name : {"fill_rows", "restore_rows"}) prepare(with_bits(name, type));
+  constexpr std::uint64_t kOdd = 1;
+  for (const char* name : {"fill_rows", "restore_rows"})
+    for (const std::uint64_t addresses : {std::uint64_t{0}, kOdd})
+      prepare(Words(type, {}, addresses).with_bits(name));
   kernel("check_rows", type);
 }
 
-void DeviceKernels::check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                               const ElementRows& rows, std::uint32_t filled_with, const Tolerance& tolerated,
-                               DeviceAddress checks, std::uint64_t check_pitch) {
-  run_on_copies(kernel("check_rows", type), copies, rows.count, reference, rows.count, rows.columns,
-                rows.pitch, filled_with, tolerated.absolute, tolerated.relative, checks, check_pitch);
+void DeviceKernels::check_rows(ElementType type, const BufferCopies& copies, DeviceAddress first_reference,
+                               const SetChoice& choice, const ElementRows& rows, std::uint32_t filled_with,
+                               const Tolerance& tolerated, DeviceAddress checks, std::uint64_t check_pitch) {
+  run_on_copies(kernel("check_rows", type), copies, rows.count, first_reference, choice, rows.count,
+                rows.columns, rows.pitch, filled_with, tolerated.absolute, tolerated.relative, checks,
+                check_pitch);
 }
 
 void DeviceKernels::fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows,
                               std::uint32_t word) {
-  run_on_copies(kernel(with_bits("fill_rows", type)), copies, rows.count, rows.count, rows.columns,
-                rows.pitch, word);
+  const Words words(type, rows, copies.first | copies.pitch);
+  run_on_copies(kernel(words.with_bits("fill_rows")), copies, words.rows.count, words.rows.count,
+                words.rows.columns, words.rows.pitch, word);
 }
 
-void DeviceKernels::restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress from,
-                                 const ElementRows& rows) {
-  run_on_copies(kernel(with_bits("restore_rows", type)), copies, rows.count, from, rows.count, rows.columns,
-                rows.pitch);
+void DeviceKernels::restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress first_set,
+                                 const SetChoice& choice, const ElementRows& rows) {
+  const Words words(type, rows, copies.first | copies.pitch | first_set | choice.pitch);
+  run_on_copies(kernel(words.with_bits("restore_rows")), copies, words.rows.count, first_set, choice,
+                words.rows.count, words.rows.columns, words.rows.pitch);
+}
+
+const Kernel& DeviceKernels::with_all_shared(const std::string& symbol) {
+  const bool is_new = !plain_.kernels.contains(symbol);
+  const Kernel& loaded = kernel(symbol);
+  if (is_new) loaded.allow_dynamic_shared(static_cast<int>(gpu_.facts().shared_bytes_per_block_optin));
+  return loaded;
+}
+
+void DeviceKernels::occupy(CUstream_st* stream, unsigned blocks, unsigned threads, bool alone,
+                           std::uint64_t seed) {
+  std::uint64_t longest_ns = 50000;
+  const std::int64_t shared_bytes = alone ? gpu_.facts().shared_bytes_per_block_optin : 0;
+  gpu_.launch(with_all_shared("occupy"), {{blocks}, {threads}, shared_bytes},
+              std::array<void*, 2>{&longest_ns, &seed}, false, stream);
+}
+
+void DeviceKernels::fill_shared(std::uint32_t word) {
+  const DeviceFacts& facts = gpu_.facts();
+  const auto bytes = static_cast<int>(facts.shared_bytes_per_block_optin);
+  const Kernel& fill = with_all_shared("fill_shared");
+  constexpr int kBlock = 1024;
+  auto words = static_cast<std::uint32_t>(bytes) / static_cast<std::uint32_t>(sizeof word);
+  gpu_.launch(fill, {{facts.multiprocessors}, {kBlock}, bytes}, std::array<void*, 2>{&words, &word});
 }
 
 void DeviceKernels::read_memory(DeviceAddress from, std::uint64_t bytes) {
@@ -201,9 +252,9 @@ void DeviceKernels::read_memory(DeviceAddress from, std::uint64_t bytes) {
   launch(kernel("read_memory"), blocks, kThreads, std::array<void*, 3>{&from, &quads, &sum});
 }
 
-std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) {
+std::uint64_t DeviceKernels::checksum(const BufferCopies& copies, std::uint64_t count) {
   gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
-  run(kernel("checksum"), count / sizeof(std::uint32_t), bytes, count, result_.address());
+  run_on_copies(kernel("checksum"), copies, count / sizeof(std::uint32_t), count, result_.address());
   std::uint64_t sum = 0;
   gpu_.copy_to_host(&sum, result_.address(), sizeof sum);
   return sum;

@@ -1,15 +1,24 @@
 // The harness' own kernels that know no element type: poison, guard bands, checksums, the clock. Behind device_common.cuh.
 
+typedef uint4 u128;
+
+template <typename T>
+__device__ inline T repeated(u32 word) { return T(u64(word) << 32 | word); }
+template <>
+__device__ inline u128 repeated<u128>(u32 word) { return make_uint4(word, word, word, word); }
+
 // What lies between rows stays.
 template <typename T>
 __device__ inline void fill_rows(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch, u32 word) {
   T* const out = of_copy(first, copy_pitch);
-  for (u64 n = first_index(); n < count; n += index_stride()) out[element_of(n, columns, pitch)] = T(u64(word) << 32 | word);
+  for (u64 n = first_index(); n < count; n += index_stride()) out[element_of(n, columns, pitch)] = repeated<T>(word);
 }
 
 template <typename T>
-__device__ inline void restore_rows(T* first, u64 copy_pitch, const T* from, u64 count, u64 columns, u64 pitch) {
+__device__ inline void restore_rows(T* first, u64 copy_pitch, const T* first_set, SetChoice choice, u64 count, u64 columns,
+                                    u64 pitch) {
   T* const out = of_copy(first, copy_pitch);
+  const T* const from = chosen(first_set, choice);
   for (u64 n = first_index(); n < count; n += index_stride()) {
     const u64 i = element_of(n, columns, pitch);
     out[i] = from[i];
@@ -21,15 +30,37 @@ __device__ inline void restore_rows(T* first, u64 copy_pitch, const T* from, u64
                                               u32 word) {                                                         \
     fill_rows(first, copy_pitch, count, columns, pitch, word);                                                    \
   }                                                                                                               \
-  extern "C" __global__ void restore_rows_##BITS(u##BITS* first, u64 copy_pitch, const u##BITS* from, u64 count,  \
-                                                 u64 columns, u64 pitch) {                                        \
-    restore_rows(first, copy_pitch, from, count, columns, pitch);                                                 \
+  extern "C" __global__ void restore_rows_##BITS(u##BITS* first, u64 copy_pitch, const u##BITS* first_set,        \
+                                                 SetChoice choice, u64 count, u64 columns, u64 pitch) {           \
+    restore_rows(first, copy_pitch, first_set, choice, count, columns, pitch);                                    \
   }
 
 BY_SIZE(8)
 BY_SIZE(16)
 BY_SIZE(32)
 BY_SIZE(64)
+BY_SIZE(128)
+
+// A block for each multiprocessor takes all of its shared memory.
+extern "C" __global__ void fill_shared(u32 words, u32 word) {
+  extern __shared__ u32 shared[];
+  for (u32 i = threadIdx.x; i < words; i += blockDim.x) asm volatile("st.volatile.shared.u32 [%0], %1;"
+      :: "r"(u32(__cvta_generic_to_shared(shared + i))), "r"(word));
+}
+
+__device__ inline u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Keeps the multiprocessors busy that its blocks lie on, for a time that differs from block to block.
+extern "C" __global__ void occupy(u64 longest_ns, u64 seed) {
+  const u64 until = nanoseconds() + mixed(seed + blockIdx.x) % longest_ns;
+  u64 turn = seed + threadIdx.x;
+  while (nanoseconds() < until) turn = mixed(turn);
+  if (turn == 0) asm volatile("trap;");
+}
 
 // Reads memory, so that it is in the L2 cache and what was there before is not. The sum is written for next to no
 // contents, but the compiler has to reckon with it.
@@ -49,7 +80,9 @@ extern "C" __global__ void read_memory(const uint4* quads, u64 count, u32* sum) 
   if (mine == 1) *sum = mine;
 }
 
-extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
+// Of copies the sum of their checksums.
+extern "C" __global__ void checksum(const u8* first, u64 copy_pitch, u64 count, u64* sum) {
+  const u8* const bytes = of_copy(first, copy_pitch);
   const u64 words = count / 4;
   u64 mine = 0;
   for (u64 i = first_index(); i < words; i += index_stride()) {
@@ -85,12 +118,6 @@ extern "C" __global__ void check_bands(const u8* bytes, u64 bands, u64 pitch, u6
 
 extern "C" __global__ void fill_bands(u8* bytes, u64 bands, u64 pitch, u64 count, u8 pattern) {
   for (u64 i = first_index(); i < bands * count; i += index_stride()) bytes[i / count * pitch + i % count] = pattern;
-}
-
-__device__ inline u64 nanoseconds() {
-  u64 now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
 }
 
 // Waits for the host, but not for ever: words[0] is the ticket released last, words[1] the one given up last.

@@ -87,6 +87,28 @@ struct BufferCopies {
   std::uint64_t pitch = 0;  ///< bytes from one to the next
 };
 
+/// Several sets of something in memory that lies apart, one behind the other: what inputs hold, or what must
+/// come of it.
+struct Sets {
+  DeviceBuffer memory;
+  std::size_t bytes = 0;                 ///< of each
+  std::uint64_t pitch = 0;               ///< from one to the next
+  std::vector<std::uint64_t> checksums;  ///< of each
+
+  /// Allocates. Throws CudaError.
+  Sets(std::size_t count, std::size_t bytes);
+  Sets() = default;
+  DeviceAddress at(std::size_t set) const { return memory.address() + set * pitch; }
+};
+
+/// Which set each copy of a buffer has. The layout is that in device_common.cuh.
+struct SetChoice {
+  DeviceAddress set_of = 0;  ///< 32-bit numbers of the sets, by place
+  std::uint64_t pitch = 0;   ///< of the sets
+  std::uint64_t first = 0;   ///< the first copy's place
+  std::uint64_t places = 1;  ///< places are counted round
+};
+
 /// What a launch left in an output, as the kernel check_rows adds it up; zero before.
 struct LaunchCheck {
   double squared_error = 0;  ///< of the elements that are numbers
@@ -114,17 +136,21 @@ class DeviceKernels {
                            const ElementRows& rows, const Tolerance& tolerated);
   /// Queues the same for copies of an output, without waiting: of copy i into the LaunchCheck that stands
   /// `check_pitch` x i behind the first.
-  void check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                  const ElementRows& rows, std::uint32_t filled_with, const Tolerance& tolerated,
-                  DeviceAddress checks, std::uint64_t check_pitch);
+  void check_rows(ElementType type, const BufferCopies& copies, DeviceAddress first_reference,
+                  const SetChoice& choice, const ElementRows& rows, std::uint32_t filled_with,
+                  const Tolerance& tolerated, DeviceAddress checks, std::uint64_t check_pitch);
   /// Fills the rows of copies with a word, whatever the type; what lies between rows stays.
   void fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows, std::uint32_t word);
-  /// Fills the rows of copies with those of another buffer.
-  void restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress from,
-                    const ElementRows& rows);
+  /// Fills the rows of copies with those of sets.
+  void restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress first_set,
+                    const SetChoice& choice, const ElementRows& rows);
+  /// Fills the shared memory of all multiprocessors with a word.
+  void fill_shared(std::uint32_t word);
   /// Reads memory into the L2 cache; it is a multiple of 16 bytes, the rest is left out.
   void read_memory(DeviceAddress from, std::uint64_t bytes);
-  std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
+  std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count) { return checksum({bytes, 1, 0}, count); }
+  /// The sum of those of copies, of `count` bytes each.
+  std::uint64_t checksum(const BufferCopies& copies, std::uint64_t count);
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
   GuardResult check_bands(const Bands& bands, std::uint8_t pattern);
   void fill_bands(const Bands& bands, std::uint8_t pattern);
@@ -142,6 +168,9 @@ class DeviceKernels {
   void block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns);
   /// Queues a reading of every multiprocessor's cycle counter and of the nanosecond timer: 16 bytes each.
   void probe_clock(DeviceAddress out, int multiprocessors);
+  /// Queues on another stream a kernel whose blocks run for some microseconds, beside other kernels or, with
+  /// `alone`, on multiprocessors of their own.
+  void occupy(CUstream_st* stream, unsigned blocks, unsigned threads, bool alone, std::uint64_t seed);
   /// Queues a kernel of one block that does nothing.
   void launch_empty();
   /// The step of the GPU's nanosecond timer. Waits.
@@ -169,6 +198,8 @@ class DeviceKernels {
   Gpu& gpu_;
   Loaded plain_;
   std::map<ElementType, Loaded> typed_;
+  /// A kernel that may have all of a multiprocessor's shared memory.
+  const Kernel& with_all_shared(const std::string& symbol);
   DeviceBuffer result_;
 };
 

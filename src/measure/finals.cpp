@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "gpu/stream.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
 
@@ -65,8 +66,11 @@ class Finals {
       if (are_times_known(finalists_)) break;
     }
     end_epoch();
-    for (Runner& runner : runners_)
-      if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
+    for (Runner& runner : runners_) {
+      if (!runner.kernel) continue;
+      guarded(runner, [&] { verify(runner, 1); });
+      guarded(runner, [&] { verify_disturbed(runner); });
+    }
   }
 
   void sustain(const Nvml& nvml) {
@@ -90,7 +94,6 @@ class Finals {
       for (Runner* runner : timed) runner->result.warning = why_without_copies(error);
       return;
     }
-    copies->fill();
     for (Runner* runner : timed) {
       guarded(*runner, [&] {
         try {
@@ -131,6 +134,7 @@ class Finals {
     guarded(runner, [&] {
       runner.kernel = std::make_unique<LoadedKernel>(gpu_, buffers_, finalist);
       runner.subject = runner.kernel->subject();
+      runner.subject.inputs.all = true;
     });
   }
 
@@ -138,6 +142,7 @@ class Finals {
     Runner& runner = runners_.emplace_back();
     runner.result.name = baseline.name;
     runner.subject = baseline.subject;
+    runner.subject.inputs.all = true;
   }
 
   /// A launch that is refused, by the driver or by a library, ends the finals of one finalist alone.
@@ -189,8 +194,31 @@ class Finals {
     rebuild();
   }
 
-  /// Damage to inputs or to the reference makes later launches of every kernel look wrong, whichever kernel
-  /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
+  /// Beside other work, which takes multiprocessors away and shifts blocks in time: a race may show.
+  void verify_disturbed(Runner& runner) {
+    if (!policy_.verify || buffers_.slices() != nullptr) return;
+    constexpr int kLaunches = 4;
+    constexpr unsigned kMostWarps = 32, kWarp = 32;
+    const auto multiprocessors = static_cast<unsigned>(gpu_.facts().multiprocessors);
+    const Stream beside;
+    for (int i = 0; i < kLaunches && runner.runs(); ++i) {
+      const auto launch = [&] {
+        buffers_.kernels().occupy(beside.get(), 1 + static_cast<unsigned>(random_() % multiprocessors),
+                                  kWarp * (1 + static_cast<unsigned>(random_() % kMostWarps)), i % 2 == 0,
+                                  random_());
+        runner.launch();
+      };
+      const auto verdict = verifier_.check({launch, runner.kernel.get()}, runner.tolerance_factor, i % 2);
+      if (!verdict.finding) continue;
+      runner.result.outcome =
+          verdict.finding->outcome == Outcome::wrong_result ? Outcome::unstable : verdict.finding->outcome;
+      runner.result.reason = "correct at first, but beside other work: " + verdict.finding->reason;
+      rebuild();
+    }
+  }
+
+  /// Every launch found its inputs, its workspaces and the outputs restored: what is wrong is its own fault.
+  /// Whoever wrote elsewhere is found in verify(1).
   void judge_launches() {
     buffers_.checks().settle();
     const auto damages = [](const Runner& runner) {
@@ -198,11 +226,7 @@ class Finals {
     };
     const bool is_damaged = policy_.verify && (buffers_.check_surroundings() ||
                                                std::any_of(runners_.begin(), runners_.end(), damages));
-    if (is_damaged) {
-      for (Runner& runner : runners_)
-        if (runner.kernel) runner.kernel->tally().drop_checks();
-      return rebuild();
-    }
+    if (is_damaged) rebuild();
     for (Runner& runner : runners_) {
       if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) continue;
       // It was right before the rounds.
@@ -215,7 +239,10 @@ class Finals {
   /// buffers must not be blamed for it.
   void judge_alone(Runner& runner, const std::string& when) {
     if (!policy_.verify || !runner.kernel) return;
-    const auto finding = runner.kernel->check_surroundings();
+    buffers_.checks().settle();
+    const LaunchTally& tally = runner.kernel->tally();
+    auto finding = runner.kernel->check_surroundings();
+    if (!finding && tally.wrong > 0) finding = {Outcome::wrong_result, tally.reason()};
     if (!finding) return;
     const bool changes = finding->outcome == Outcome::wrong_result;
     runner.result.outcome = changes ? Outcome::unstable : finding->outcome;
@@ -328,17 +355,10 @@ class Finals {
     timer_.clock().add(*shot.clock_mhz);
   }
 
-  /// Short kernels in batches: launched one by one they would wait for the host.
+  /// As graphs: launched one by one, short kernels would wait for the host.
   Figures sustained(const Nvml& nvml, const Runner& runner) {
-    const auto heartbeat = [&] { turn_(runner.result.ticket); };
-    const double seconds = policy_.finals.sustained_s;
-    if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, heartbeat);
-    const Batch batch = timer_.record_back_to_back(runner.subject);
-    const Subject batches{[&](std::size_t) { batch.graph->launch(); }};
-    Figures figures =
-        run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, heartbeat);
-    *figures["sustained_us"] /= Timer::kBatch;
-    return figures;
+    return run_sustained(gpu_, nvml, runner.subject, timer_.record_batch(runner.subject), runner.estimate_us,
+                         policy_.finals.sustained_s, [&] { turn_(runner.result.ticket); });
   }
 
   /// The best finalists, and the baselines.

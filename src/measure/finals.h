@@ -45,12 +45,13 @@ bool are_times_known(const std::vector<FinalistSamples>& finalists);
 /// that nothing could be said. `round_us` is what one round of all takes.
 int rounds_for(double round_us, int most, double longest_us);
 
-/// Runs a subject back to back for `seconds`, on the first copy of its buffers, and reads clock and power
-/// over the second half of that time, after the first half has warmed the GPU up. Returns sustained_us (wall
-/// time per launch), sustained_clock_mhz and sustained_power_w (the mean, from the energy counter if the GPU
-/// has one). `heartbeat` is called often.
-Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
-                      const std::function<void()>& heartbeat);
+/// Runs a subject back to back for `seconds`, on all copies of its buffers in turn, and reads clock and power
+/// over the second half of that time, after the first half has warmed the GPU up. Every some milliseconds it
+/// gets other inputs, and its outputs are checked; that is not timed. Returns sustained_us (time per launch),
+/// sustained_clock_mhz and sustained_power_w (the mean, from the energy counter if the GPU has one).
+/// `heartbeat` is called often.
+Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, const Batch& batch,
+                      double estimate_us, double seconds, const std::function<void()>& heartbeat);
 
 /// Pinned host memory for the buffers of a problem, to time launches with the copies that an application
 /// whose data lie on the host makes.
@@ -59,9 +60,6 @@ class HostCopies {
   /// Allocates memory for each input and each output: the bytes of all buffers, those of inout buffers twice.
   /// Throws GpuError where the host does not have as much. All arguments must outlive it.
   HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer);
-  /// Fetches what the inputs hold. Throws CudaError.
-  void fill();
-
   /// Median time, us, from a common start until the last output has arrived on the host: every input is
   /// copied from the host, then the subject is launched once, then every output is copied to the host. On
   /// several GPUs each copies its slices on its own stream, all at the same time, and inputs that every GPU
@@ -71,6 +69,7 @@ class HostCopies {
   double time_us(const Subject& subject);
 
  private:
+  void fetch();
   void copy(DeviceAddress to, DeviceAddress from, std::size_t buffer);
   void copy_slices_and_launch(Slices& slices, const Subject& subject);
 

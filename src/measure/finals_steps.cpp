@@ -32,49 +32,67 @@ double uncertainty(const Timing& timing) {
   return (timing.ci_high_us - timing.ci_low_us) / 2 / timing.median_us;
 }
 
-/// Two batches are queued at any time, so that the GPU never waits for the host.
-constexpr double kBatchUs = 20e3;
+/// Launches that follow each other without a pause.
+constexpr double kStretchUs = 20e3;
 
 std::optional<double> median_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   return median(values);
 }
 
-/// Launches without a pause for so long, `batch` launches at a time, and reads the meters between batches.
-Figures run_for(double seconds, Gpu& gpu, const Nvml& nvml, const Subject& subject, int batch,
-                const std::function<void()>& heartbeat) {
-  std::vector<double> clocks_mhz;
-  std::vector<double> powers_w;
-  const std::array<Event, 2> marks;
-  const auto queue = [&](std::size_t mark) {
-    for (int i = 0; i < batch; ++i) subject.launch(0);
-    gpu.record(marks.at(mark));
-  };
-  const std::optional<double> energy_before_j = nvml.energy_j();
-  const Clock::time_point started = Clock::now();
-  std::size_t oldest = 0;
-  long launches = batch;
-  queue(oldest);
-  while (seconds_since(started) < seconds) {
-    queue(1 - oldest);
-    gpu.wait(marks.at(oldest));
-    oldest = 1 - oldest;
-    launches += batch;
-    if (const auto mhz = nvml.sm_clock_mhz()) clocks_mhz.push_back(*mhz);
-    if (const auto watts = nvml.power_w()) powers_w.push_back(*watts);
-    heartbeat();
+/// Launches for so long, and reads the meters between stretches of launches, of which two are queued at any
+/// time.
+class SustainedRun {
+ public:
+  SustainedRun(Gpu& gpu, const Nvml& nvml, const Subject& subject, const Batch& batch, int repetitions)
+      : gpu_(gpu), nvml_(nvml), subject_(subject), batch_(batch), repetitions_(repetitions) {}
+
+  Figures run(double seconds, const std::function<void()>& heartbeat) {
+    const std::optional<double> energy_before_j = nvml_.energy_j();
+    const Clock::time_point started = Clock::now();
+    std::size_t oldest = 0;
+    queue(oldest);
+    while (seconds_since(started) < seconds) {
+      queue(1 - oldest);
+      finish(oldest);
+      oldest = 1 - oldest;
+      if (const auto mhz = nvml_.sm_clock_mhz()) clocks_mhz_.push_back(*mhz);
+      if (const auto watts = nvml_.power_w()) powers_w_.push_back(*watts);
+      heartbeat();
+    }
+    finish(oldest);
+    const std::optional<double> energy_after_j = nvml_.energy_j();
+    const double metered_s = seconds_since(started);
+    std::optional<double> power_w = median_of(powers_w_);
+    if (energy_before_j && energy_after_j) power_w = (*energy_after_j - *energy_before_j) / metered_s;
+    return {{"sustained_us", spent_us_ / static_cast<double>(launches_)},
+            {"sustained_clock_mhz", median_of(clocks_mhz_)},
+            {"sustained_power_w", power_w}};
   }
-  gpu.wait(marks.at(oldest));
-  const double spent_s = seconds_since(started);
-  const std::optional<double> energy_after_j = nvml.energy_j();
-  const double metered_s = seconds_since(started);
-  std::optional<double> power_w = median_of(powers_w);
-  if (energy_before_j && energy_after_j) power_w = (*energy_after_j - *energy_before_j) / metered_s;
-  constexpr double kMicrosecondsPerSecond = 1e6;
-  return {{"sustained_us", spent_s * kMicrosecondsPerSecond / static_cast<double>(launches)},
-          {"sustained_clock_mhz", median_of(clocks_mhz)},
-          {"sustained_power_w", power_w}};
-}
+
+ private:
+  void queue(std::size_t stretch) {
+    const CopyRange all{0, static_cast<std::size_t>(batch_.launches)};
+    if (subject_.tally) subject_.buffers->checks().reserve(all.count);
+    restore(subject_, all);
+    gpu_.record(begins_.at(stretch));
+    for (int i = 0; i < repetitions_; ++i) batch_.graph->launch();
+    gpu_.record(ends_.at(stretch));
+    if (subject_.tally) subject_.buffers->queue_check(all, subject_.tally);
+    launches_ += static_cast<long>(repetitions_) * batch_.launches;
+  }
+  void finish(std::size_t stretch) { spent_us_ += gpu_.elapsed_us(begins_.at(stretch), ends_.at(stretch)); }
+
+  Gpu& gpu_;
+  const Nvml& nvml_;
+  const Subject& subject_;
+  const Batch& batch_;
+  int repetitions_;
+  std::array<Event, 2> begins_, ends_;
+  double spent_us_ = 0;
+  long launches_ = 0;
+  std::vector<double> clocks_mhz_, powers_w_;
+};
 
 }  // namespace
 
@@ -109,11 +127,12 @@ int rounds_for(double round_us, int most, double longest_us) {
   return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
 }
 
-Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, double estimate_us, double seconds,
-                      const std::function<void()>& heartbeat) {
-  const int batch = std::max(1, static_cast<int>(kBatchUs / std::max(estimate_us, 1.0)));
-  run_for(seconds / 2, gpu, nvml, subject, batch, heartbeat);
-  return run_for(seconds / 2, gpu, nvml, subject, batch, heartbeat);
+Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, const Batch& batch,
+                      double estimate_us, double seconds, const std::function<void()>& heartbeat) {
+  const double batch_us = std::max(estimate_us, 1.0) * batch.launches;
+  const int repetitions = std::max(1, static_cast<int>(kStretchUs / batch_us));
+  SustainedRun(gpu, nvml, subject, batch, repetitions).run(seconds / 2, heartbeat);
+  return SustainedRun(gpu, nvml, subject, batch, repetitions).run(seconds / 2, heartbeat);
 }
 
 HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
@@ -139,14 +158,9 @@ HostCopies::HostCopies(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
   }
 }
 
-void HostCopies::fill() {
-  const std::vector<Workload::SizedBuffer>& buffers = buffers_.request().workload.buffers;
-  const std::vector<Slices::Whole> wholes = buffers_.wholes();
-  for (std::size_t i = 0; i < wholes.size(); ++i) {
-    const DeviceAddress from = buffers[i].role == BufferRole::inout ? wholes[i].initial : wholes[i].data;
-    copy(inputs_[i], from, i);
-  }
-  gpu_.synchronize();
+void HostCopies::fetch() {
+  const std::vector<DeviceAddress> contents = buffers_.contents();
+  for (std::size_t i = 0; i < contents.size(); ++i) copy(inputs_[i], contents[i], i);
 }
 
 /// All of a buffer, on the first GPU's stream.
@@ -161,14 +175,21 @@ double HostCopies::time_us(const Subject& subject) {
   constexpr int kRepetitions = 5;
   std::vector<double> times_us;
   for (int repetition = 0; repetition <= kRepetitions; ++repetition) {
-    timer_.estimate_us([&] { buffers_.invalidate({}); });
+    timer_.estimate_us([&] {
+      restore(subject, {});
+      fetch();
+    });
     const double time_us = timer_.estimate_us([&] {
       if (slices != nullptr) return copy_slices_and_launch(*slices, subject);
-      const std::vector<Slices::Whole> wholes = buffers_.wholes();
-      for (std::size_t i = 0; i < wholes.size(); ++i) copy(wholes[i].data, inputs_[i], i);
+      const std::vector<DeviceAddress> wholes = buffers_.wholes();
+      for (std::size_t i = 0; i < wholes.size(); ++i) copy(wholes[i], inputs_[i], i);
       subject.launch(0);
-      for (std::size_t i = 0; i < wholes.size(); ++i) copy(outputs_[i], wholes[i].data, i);
+      for (std::size_t i = 0; i < wholes.size(); ++i) copy(outputs_[i], wholes[i], i);
     });
+    if (subject.tally) {
+      buffers_.checks().reserve(1);
+      buffers_.queue_check({}, subject.tally);
+    }
     // The first one loads what the others find loaded.
     if (repetition > 0) times_us.push_back(time_us);
   }

@@ -138,18 +138,16 @@ void GpuGroup::open_nccl() {
   }
 }
 
-Slices::Slices(GpuGroup& group, const Workload& workload, std::vector<Whole> wholes)
+Slices::Slices(GpuGroup& group, const Workload& workload, std::vector<DeviceAddress> wholes)
     : group_(group), workload_(workload), wholes_(std::move(wholes)) {
   group_.on_each([&](std::size_t gpu) {
-    std::vector<Slice>& slices = slices_.emplace_back();
+    std::vector<GuardedBuffer>& slices = slices_.emplace_back();
     auto& addresses = addresses_.emplace_back();
     for (const Workload::SizedBuffer& buffer : workload_.buffers) {
-      Slice& slice = slices.emplace_back();
       const std::size_t bytes =
           static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
-      slice.memory =
-          GuardedBuffer(fmt::format("{} on GPU {}", buffer.name, gpu), bytes, pattern_round(buffer));
-      addresses[buffer.name] = slice.memory.data();
+      slices.emplace_back(fmt::format("{} on GPU {}", buffer.name, gpu), bytes, pattern_round(buffer));
+      addresses[buffer.name] = slices.back().data();
       // A kernel that is loaded while the stream is held would wait for it.
       if (buffer.role != BufferRole::in) group_.kernels(gpu).prepare_rows(buffer.type);
     }
@@ -190,49 +188,42 @@ void Slices::copy_part(const Workload::SizedBuffer& buffer, std::size_t gpu, Dev
 
 void Slices::fill() {
   group_.fork();
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
-    const Workload::SizedBuffer& buffer = workload_.buffers[place];
-    slice.memory.fill(group_.gpu(gpu));
-    if (buffer.role != BufferRole::out)
-      copy_part(buffer, gpu, wholes_[place].data, slice.memory.data(), true, group_.stream(gpu));
+  on_each_slice([&](std::size_t gpu, std::size_t /*place*/, const GuardedBuffer& slice) {
+    slice.fill(group_.gpu(gpu));
   });
+  copy_inputs(wholes_);
   group_.join();
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
-    if (workload_.buffers[place].role == BufferRole::in)
-      slice.checksum = group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes());
-  });
 }
 
-void Slices::fill_outputs(std::uint32_t word) {
+void Slices::restore(const std::vector<DeviceAddress>& wholes, std::uint32_t word) {
   group_.fork();
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
+  copy_inputs(wholes);
+  on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
-    if (buffer.role == BufferRole::in) return;
-    if (buffer.role == BufferRole::inout)
-      return copy_part(buffer, gpu, wholes_[place].initial, slice.memory.data(), true, group_.stream(gpu));
+    if (buffer.role != BufferRole::out) return;
     const auto elements = static_cast<std::uint64_t>(workload_.elements_on_each(buffer));
     const ElementRows rows = buffer.layout == BufferLayout::replicated
                                  ? rows_of(buffer)
                                  : ElementRows{elements, elements, elements};
-    group_.kernels(gpu).fill_rows(buffer.type, {slice.memory.data(), 1, 0}, rows, word);
+    group_.kernels(gpu).fill_rows(buffer.type, {slice.data(), 1, 0}, rows, word);
   });
   group_.join();
 }
 
 void Slices::copy_inputs(const std::vector<DeviceAddress>& wholes) {
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
+  on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::out) return;
-    copy_part(buffer, gpu, wholes[place], slice.memory.data(), true, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.data(), true, group_.stream(gpu));
   });
 }
 
 void Slices::copy_outputs(const std::vector<DeviceAddress>& wholes) {
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
+  on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     const bool is_repeated = buffer.layout == BufferLayout::replicated && gpu > 0;
     if (buffer.role == BufferRole::in || is_repeated) return;
-    copy_part(buffer, gpu, wholes[place], slice.memory.data(), false, group_.stream(gpu));
+    copy_part(buffer, gpu, wholes[place], slice.data(), false, group_.stream(gpu));
   });
 }
 
@@ -251,23 +242,41 @@ void Slices::gather(std::size_t result) {
     const bool is_repeated = buffer.layout == BufferLayout::replicated;
     for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
       if (is_repeated && gpu != result) continue;
-      copy_part(buffer, gpu, wholes_[place].data, slices_[gpu][place].memory.data(), false, group_.stream(0));
+      copy_part(buffer, gpu, wholes_[place], slices_[gpu][place].data(), false, group_.stream(0));
     }
   }
 }
 
-std::optional<Finding> Slices::check() {
+std::optional<Finding> Slices::check(const std::vector<DeviceAddress>& wholes) {
   std::optional<Finding> finding;
-  on_each_slice([&](std::size_t gpu, std::size_t /*place*/, Slice& slice) {
-    if (!finding) finding = slice.memory.check(group_.kernels(gpu));
+  std::vector<std::uint64_t> sums;
+  const auto sum_inputs = [&] {
+    sums.clear();
+    on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
+      const bool is_input = workload_.buffers[place].role == BufferRole::in;
+      sums.push_back(is_input ? group_.kernels(gpu).checksum(slice.data(), slice.bytes()) : 0);
+    });
+    return sums;
+  };
+  on_each_slice([&](std::size_t gpu, std::size_t /*place*/, const GuardedBuffer& slice) {
+    if (!finding) finding = slice.check(group_.kernels(gpu));
   });
-  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
-    if (finding || workload_.buffers[place].role != BufferRole::in) return;
-    if (group_.kernels(gpu).checksum(slice.memory.data(), slice.memory.bytes()) != slice.checksum)
-      finding = Finding{Outcome::wrong_result, fmt::format("the input {} on GPU {} was modified",
-                                                           workload_.buffers[place].name, gpu)};
+  if (finding) return finding;
+  const std::vector<std::uint64_t> left = sum_inputs();
+  group_.fork();
+  on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
+    const Workload::SizedBuffer& buffer = workload_.buffers[place];
+    if (buffer.role == BufferRole::in)
+      copy_part(buffer, gpu, wholes[place], slice.data(), true, group_.stream(gpu));
   });
-  return finding;
+  group_.join();
+  const std::vector<std::uint64_t> wanted = sum_inputs();
+  const auto modified = std::mismatch(left.begin(), left.end(), wanted.begin()).first - left.begin();
+  if (static_cast<std::size_t>(modified) == left.size()) return std::nullopt;
+  const std::size_t place = static_cast<std::size_t>(modified) % workload_.buffers.size();
+  const std::size_t gpu = static_cast<std::size_t>(modified) / workload_.buffers.size();
+  return Finding{Outcome::wrong_result,
+                 fmt::format("the input {} on GPU {} was modified", workload_.buffers[place].name, gpu)};
 }
 
 }  // namespace tiletune

@@ -115,14 +115,9 @@ class GroupLaunches {
 /// GPU too. The whole of every buffer lies on the first GPU.
 class Slices {
  public:
-  /// Where the whole of a buffer lies, and what an inout buffer holds before a launch.
-  struct Whole {
-    DeviceAddress data = 0;
-    DeviceAddress initial = 0;
-  };
-
-  /// Allocates the slices. `wholes` are in the order of the buffers, here and below. Throws CudaError.
-  Slices(GpuGroup& group, const Workload& workload, std::vector<Whole> wholes);
+  /// Allocates the slices. `wholes` are where the whole buffers lie, in their order, here and below. Throws
+  /// CudaError.
+  Slices(GpuGroup& group, const Workload& workload, std::vector<DeviceAddress> wholes);
 
   GpuGroup& group() { return group_; }
   const std::map<std::string, DeviceAddress>& addresses(std::size_t gpu) const { return addresses_[gpu]; }
@@ -131,9 +126,9 @@ class Slices {
 
   /// Copies the inputs of every GPU from the whole buffers.
   void fill();
-  /// Queues the filling of outputs with a word, and of inout buffers with what they hold before a launch.
-  void fill_outputs(std::uint32_t word);
-  /// Queues, on each GPU's stream, copies of what it reads from wholes in host memory.
+  /// Queues the filling of outputs with a word, and of what is read with its part of wholes.
+  void restore(const std::vector<DeviceAddress>& wholes, std::uint32_t word);
+  /// Queues, on each GPU's stream, copies of what it reads from wholes, on a GPU or the host.
   void copy_inputs(const std::vector<DeviceAddress>& wholes);
   /// Queues, on each GPU's stream, copies of what it writes to wholes in host memory. Outputs that every GPU
   /// has in full are copied from the first.
@@ -142,15 +137,10 @@ class Slices {
   std::size_t results() const;
   /// Queues the copying of one of the results into the whole.
   void gather(std::size_t result);
-  /// What was written that must not be, if anything.
-  std::optional<Finding> check();
+  /// What was written that must not be, if anything: an input must be a part of these wholes.
+  std::optional<Finding> check(const std::vector<DeviceAddress>& wholes);
 
  private:
-  struct Slice {
-    GuardedBuffer memory;
-    std::uint64_t checksum = 0;  // of an input
-  };
-
   template <typename Body>
   void on_each_slice(const Body& body);
   void copy_part(const Workload::SizedBuffer& buffer, std::size_t gpu, DeviceAddress whole,
@@ -158,8 +148,8 @@ class Slices {
 
   GpuGroup& group_;
   const Workload& workload_;
-  std::vector<Whole> wholes_;
-  std::vector<std::vector<Slice>> slices_;  ///< by GPU and buffer
+  std::vector<DeviceAddress> wholes_;
+  std::vector<std::vector<GuardedBuffer>> slices_;  ///< by GPU and buffer
   std::vector<std::map<std::string, DeviceAddress>> addresses_;
 };
 

@@ -16,16 +16,24 @@ std::size_t guard_bytes() {
 GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes, std::uint8_t pattern)
     : name_(std::move(name)),
       bytes_(bytes),
-      guard_(guard_bytes()),
       pattern_(pattern),
-      memory_(std::max<std::size_t>(bytes + 2 * guard_, 1)) {}
+      memory_(guard_bytes() > 0 ? DeviceBuffer::apart(bytes + 2 * guard_bytes())
+                                : DeviceBuffer(std::max<std::size_t>(bytes, 1))) {
+  constexpr std::size_t kAlignment = 256;
+  const std::size_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  // As near to the end as its alignment allows.
+  data_ = memory_.address();
+  if (guard_bytes() > 0) data_ += (memory_.bytes() - guard_bytes() - aligned) / kAlignment * kAlignment;
+}
 
 std::optional<Finding> GuardedBuffer::check(DeviceKernels& kernels) const {
+  if (guard_bytes() == 0) return std::nullopt;
   for (const bool before : {true, false}) {
     const DeviceAddress band = before ? memory_.address() : data() + bytes_;
-    const GuardResult result = kernels.check_guard(band, guard_, pattern_);
+    const std::size_t size = before ? data() - band : memory_.address() + memory_.bytes() - band;
+    const GuardResult result = kernels.check_guard(band, size, pattern_);
     if (result.changed == 0) continue;
-    const std::string where = before ? fmt::format("up to {} bytes before its start", guard_ - result.first)
+    const std::string where = before ? fmt::format("up to {} bytes before its start", size - result.first)
                                      : fmt::format("from byte {} past its end on", result.first);
     return Finding{Outcome::out_of_bounds,
                    fmt::format("{} bytes outside {} were written, {}", result.changed, name_, where)};
@@ -78,19 +86,16 @@ void KernelWorkspace::check_free_memory(const std::vector<SizedWorkspace>& array
 }
 
 void KernelWorkspace::reset() {
-  for (const Slot& slot : slots_) {
-    slot.memory.fill(gpu_);
-    if (slot.array.zeroed) gpu_.fill8(slot.memory.data(), 0, slot.memory.bytes());
-  }
-  poison(0);
+  for (const Slot& slot : slots_) slot.memory.fill(gpu_);
+  poison(kNan);
 }
 
-void KernelWorkspace::poison(int variant) {
-  constexpr std::uint32_t kOtherNan = 0x7fff7fff;
+void KernelWorkspace::poison(std::uint32_t word) {
   for (const Slot& slot : slots_) {
-    if (slot.array.zeroed) continue;
-    gpu_.fill8(slot.memory.data(), 0xff, slot.memory.bytes());
-    if (variant != 0) gpu_.fill32(slot.memory.data(), kOtherNan, slot.memory.bytes() / sizeof kOtherNan);
+    const std::size_t words = slot.memory.bytes() / sizeof word;
+    if (words > 0) gpu_.fill32(slot.memory.data(), slot.array.zeroed ? 0 : word, words);
+    const std::size_t rest = slot.memory.bytes() % sizeof word;
+    if (rest > 0) gpu_.fill8(slot.memory.data() + words * sizeof word, slot.array.zeroed ? 0 : 0xff, rest);
   }
 }
 

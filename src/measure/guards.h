@@ -28,14 +28,14 @@ std::size_t guard_bytes();
 /// What guard bands hold, but for those of inputs, and what an output's rows have between them.
 inline constexpr std::uint8_t kGuardPattern = 0xa5;
 
-/// Device memory between two guard bands.
+/// Device memory between two guard bands, behind which there is no memory (DeviceBuffer::apart).
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
   /// Allocates. Findings mention `name`. Throws CudaError.
   GuardedBuffer(std::string name, std::size_t bytes, std::uint8_t pattern);
 
-  DeviceAddress data() const { return memory_.address() + guard_; }
+  DeviceAddress data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   std::uint8_t pattern() const { return pattern_; }
   /// The whole allocation, including the bands.
@@ -48,14 +48,18 @@ class GuardedBuffer {
  private:
   std::string name_;
   std::size_t bytes_ = 0;
-  std::size_t guard_ = 0;
   std::uint8_t pattern_ = 0;
   DeviceBuffer memory_;
+  DeviceAddress data_ = 0;
 };
 
 /// A NaN in every floating-point type. It stands round inputs and between their rows: a kernel that takes it
 /// for data gives a wrong result.
 constexpr std::uint8_t kNanPattern = 0xff;
+
+/// Words that are NaN as f16, bf16, f32 and f64.
+inline constexpr std::uint32_t kNan = 0xffffffff;
+inline constexpr std::uint32_t kOtherNan = 0x7fff7fff;
 
 /// What stands round a buffer's data and between its rows.
 std::uint8_t pattern_round(const Workload::SizedBuffer& buffer);
@@ -85,9 +89,9 @@ class KernelWorkspace {
 
   /// As before the first launch.
   void reset();
-  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
-  /// is to be zero stays as the last launch left it.
-  void poison(int variant);
+  /// Queues the same for what kernels use, before each launch: what is to be zero becomes zero, and arrays
+  /// whose contents are undefined are filled with a word.
+  void poison(std::uint32_t word);
   /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
   std::optional<Finding> check();
   /// Whether it wrote outside an array, alone.

@@ -146,9 +146,9 @@ double rounded(double value, ElementType type) {
 
 std::uint16_t half_bits(double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); }
 
-std::uint64_t seed_of_buffer(std::uint64_t seed, std::size_t place) {
-  return (seed << 8 | (place + 1)) << 40;
-}
+std::uint64_t seed_of_set(std::uint64_t seed, std::size_t set) { return set == 0 ? seed : mixed(seed + set); }
+
+std::uint64_t seed_of_buffer(std::uint64_t seed, std::size_t place) { return mixed(mixed(seed) + place); }
 
 void load_values(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress to) {
   const std::size_t bytes = size_bytes(buffer.type);

@@ -20,6 +20,9 @@ double rounded(double value, ElementType type);
 /// The bits of a number that f16 holds.
 std::uint16_t half_bits(double value);
 
+/// The seed of a set of inputs; that of the first is the sweep's.
+std::uint64_t seed_of_set(std::uint64_t seed, std::size_t set);
+
 /// The seed of the buffer with this place in its operation: each has its own stretch of the counter sequence.
 std::uint64_t seed_of_buffer(std::uint64_t seed, std::size_t place);
 

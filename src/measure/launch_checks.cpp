@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "measure/guards.h"
 
 namespace tiletune {
 
 namespace {
-
-constexpr double kShare = 0.05;
 
 /// Launches whose checks may be queued at a time.
 constexpr std::size_t kMostQueued = kLongestSeries * kMostCopies;
@@ -28,7 +24,8 @@ double unit_roundoff(ElementType type) {
 }
 
 bool exceeds(double bound, double relative_error, double largest_error, double reference_rms) {
-  return relative_error > bound || largest_error > kLargestErrorFactor * bound * reference_rms;
+  // Also where one is not a number.
+  return !(relative_error <= bound) || !(largest_error <= kLargestErrorFactor * bound * reference_rms);
 }
 
 double error_bound(ElementType output, double accumulation_roundoff, double accumulation_length,
@@ -60,33 +57,6 @@ std::string contradiction(const Accuracy& accuracy, const PrepareRequest& proble
 std::string LaunchTally::reason() const {
   return fmt::format("{} of {} timed launches that were checked {} wrong: {}", wrong, checked,
                      wrong == 1 ? "is" : "are", first_fault);
-}
-
-void LaunchTally::drop_checks() {
-  checked = 0;
-  wrong = 0;
-  first_fault.clear();
-}
-
-std::vector<bool> CheckBudget::choose(int samples, double sample_us, const LaunchTally& tally) {
-  const auto count = static_cast<std::size_t>(samples);
-  std::vector<bool> chosen(count, false);
-  chosen.back() = count > 1 || tally.queued == 0;
-  if (tally.check_us <= 0) return chosen;
-  const double left_us = kShare * (measured_us_ + samples * sample_us) - checked_us_;
-  const double affordable = std::clamp(left_us / tally.check_us, 0.0, static_cast<double>(count));
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), 0U);
-  std::shuffle(order.begin(), order.end() - (chosen.back() ? 1 : 0), random_);
-  auto left = static_cast<std::size_t>(affordable);
-  if (chosen.back() && left > 0) --left;
-  for (std::size_t i = 0; i < std::min(left, count); ++i) chosen[order[i]] = true;
-  return chosen;
-}
-
-void CheckBudget::spend(double series_us, double checks_us) {
-  measured_us_ += series_us;
-  checked_us_ += checks_us;
 }
 
 std::string describe_off(std::uint64_t off, const Workload::SizedBuffer& buffer, const Tolerance& tolerance) {
@@ -122,46 +92,45 @@ CheckQueue::CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::S
     : gpu_(gpu),
       kernels_(kernels),
       outputs_(std::move(outputs)),
-      checks_(std::max<std::size_t>(kMostQueued * outputs_.size() * sizeof(LaunchCheck), 1)) {
-  gpu_.fill8(checks_.address(), 0, checks_.bytes());
-}
+      checks_(DeviceBuffer::apart(std::max<std::size_t>(kMostQueued * outputs_.size(), 1) *
+                                  sizeof(LaunchCheck))) {}
 
 void CheckQueue::reserve(std::size_t launches) {
   const std::size_t needed = used_ + launches * outputs_.size();
-  if (needed * sizeof(LaunchCheck) > checks_.bytes()) settle();
+  if (needed > kMostQueued * outputs_.size()) settle();
 }
 
-void CheckQueue::queue(std::size_t launches, const std::vector<CheckedOutput>& where,
+void CheckQueue::queue(std::size_t launches, std::vector<CheckedOutput> where, std::uint32_t filled_with,
                        std::shared_ptr<LaunchTally> tally) {
-  tally->queued += launches;
-  Queued queued{std::move(tally), {}, used_, launches};
+  // What a kernel may have written there is gone.
+  const DeviceAddress first = checks_.address() + used_ * sizeof(LaunchCheck);
+  gpu_.fill8(first, 0, launches * outputs_.size() * sizeof(LaunchCheck));
   for (std::size_t output = 0; output < outputs_.size(); ++output) {
     const CheckedOutput& checked = where[output];
-    DeviceAddress checks = checks_.address() + (used_ + output) * sizeof(LaunchCheck);
-    for (const BufferCopies& copies : checked.copies) {
-      kernels_.check_rows(outputs_[output].type, copies, checked.reference, rows_of(outputs_[output]),
-                          kValidLookingWord, checked.limits.of_element(), checks, outputs_.size());
+    DeviceAddress checks = first + output * sizeof(LaunchCheck);
+    for (std::size_t part = 0; part < checked.copies.size(); ++part) {
+      const BufferCopies& copies = checked.copies.at(part);
+      kernels_.check_rows(outputs_[output].type, copies, checked.first_reference, checked.choices.at(part),
+                          rows_of(outputs_[output]), filled_with, checked.limits.front().of_element(), checks,
+                          outputs_.size());
       checks += copies.count * outputs_.size() * sizeof(LaunchCheck);
     }
-    queued.limits.push_back(checked.limits);
   }
-  queued_.push_back(std::move(queued));
+  queued_.push_back({std::move(tally), std::move(where), used_, launches});
   used_ += launches * outputs_.size();
 }
 
 void CheckQueue::settle() {
   if (queued_.empty()) return;
   std::vector<LaunchCheck> checks(used_);
-  const std::size_t bytes = checks.size() * sizeof(LaunchCheck);
-  gpu_.copy_to_host(checks.data(), checks_.address(), bytes);
-  gpu_.fill8(checks_.address(), 0, bytes);
+  gpu_.copy_to_host(checks.data(), checks_.address(), checks.size() * sizeof(LaunchCheck));
   for (const Queued& queued : std::exchange(queued_, {})) {
     LaunchTally& tally = *queued.tally;
     for (std::size_t launch = 0; launch < queued.launches; ++launch) {
       const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
       ++tally.checked;
       for (std::size_t output = 0; output < outputs_.size(); ++output) {
-        const ErrorLimits& limits = queued.limits[output];
+        const ErrorLimits& limits = queued.where[output].limits[launch];
         if (!is_wrong(outputs_[output], of_launch[output], limits)) continue;
         if (tally.wrong++ == 0) tally.first_fault = describe(outputs_[output], of_launch[output], limits);
         break;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -44,44 +43,18 @@ std::string contradiction(const Accuracy& accuracy, const PrepareRequest& proble
 /// What the outputs of a kernel's timed launches were found to be.
 struct LaunchTally {
   double tolerance_factor = 1;
-  std::uint64_t queued = 0;  ///< launches; their checks may not have been read yet
   std::uint64_t checked = 0;
   std::uint64_t wrong = 0;
   std::string first_fault;  ///< of the first that was wrong
-  double check_us = 0;      ///< what one check takes; 0: not known yet
 
   /// "1 of 11 timed launches that were checked is wrong: ..."
   std::string reason() const;
-  /// Drops the results so far; that checks were queued, and what one takes, stays known.
-  void drop_checks();
-};
-
-/// Decides which timed launches are checked, so that checks take at most a twentieth of the time that
-/// measuring takes. Except for the last of each series, a kernel that counts its launches cannot foresee the
-/// choice.
-class CheckBudget {
- public:
-  explicit CheckBudget(std::uint64_t seed) : random_(seed) {}
-
-  /// Which samples of a series are checked: all where the budget allows. The last of a series of several is
-  /// checked in any case, and so is the first one of a kernel.
-  std::vector<bool> choose(int samples, double sample_us, const LaunchTally& tally);
-  /// What a series took, and what of it were checks.
-  void spend(double series_us, double checks_us);
-
- private:
-  std::mt19937_64 random_;
-  double measured_us_ = 0;
-  double checked_us_ = 0;
 };
 
 /// Samples that are queued at a time.
 inline constexpr int kLongestSeries = 16;
 /// How many of a buffer's copies, and thus of a sample's launches, are checked.
 inline constexpr std::size_t kMostCopies = 100;
-
-/// What outputs hold before a timed launch: a small number in every type.
-inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
 
 /// By how much one output may differ from its reference.
 struct ErrorLimits {
@@ -97,8 +70,9 @@ struct ErrorLimits {
 /// One output of a range of launches, and what it must be.
 struct CheckedOutput {
   std::array<BufferCopies, 2> copies;  ///< where the launches wrote it
-  DeviceAddress reference = 0;
-  ErrorLimits limits;
+  std::array<SetChoice, 2> choices;    ///< of their references
+  DeviceAddress first_reference = 0;
+  std::vector<ErrorLimits> limits;  ///< of each launch
 };
 
 /// "3 of 4096 elements of c differ from the reference by more than 1e-06 + 1e-05 x |reference|"
@@ -119,8 +93,9 @@ class CheckQueue {
   /// Makes space for checks of `launches`, at most kLongestSeries * kMostCopies. May wait for the GPU,
   /// which queue() never does.
   void reserve(std::size_t launches);
-  /// Queues the checks of `launches` launches; `where` has one element for each output.
-  void queue(std::size_t launches, const std::vector<CheckedOutput>& where,
+  /// Queues the checks of `launches` launches, before which outputs were filled with a word; `where` has one
+  /// element for each output.
+  void queue(std::size_t launches, std::vector<CheckedOutput> where, std::uint32_t filled_with,
              std::shared_ptr<LaunchTally> tally);
   /// Waits, and adds what was queued to the tallies.
   void settle();
@@ -129,8 +104,8 @@ class CheckQueue {
   /// Queued comparisons of one call.
   struct Queued {
     std::shared_ptr<LaunchTally> tally;
-    std::vector<ErrorLimits> limits;  ///< by output
-    std::size_t first = 0;            ///< of its LaunchChecks, one after the other for each launch and output
+    std::vector<CheckedOutput> where;  ///< by output
+    std::size_t first = 0;  ///< of its LaunchChecks, one after the other for each launch and output
     std::size_t launches = 0;
   };
 

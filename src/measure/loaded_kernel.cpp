@@ -70,7 +70,7 @@ LoadedKernel::~LoadedKernel() {
 }
 
 std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
-  Gpu& there = group_ != nullptr ? group_->gpu(gpu) : gpu_;
+  Gpu& there = gpu_of(gpu);
   DeviceKernels& kernels = group_ != nullptr ? group_->kernels(gpu) : buffers_.kernels();
   auto member = std::make_unique<Member>();
   member->module = std::make_shared<const Module>(request_.cubin);
@@ -81,10 +81,10 @@ std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
     member->addresses = slices_->addresses(gpu);
     member->addresses.insert(own.begin(), own.end());
   }
-  for (const ConstantCopy& constant : request_.constants) {
-    copy_between(member->module->variable(symbol_of_variable(constant.symbol)),
-                 buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes),
-                 there.stream());
+  for (const std::string& name : request_.variables) {
+    const Module::Variable variable = member->module->variable(name);
+    member->variables.emplace_back(variable, DeviceBuffer::apart(variable.bytes));
+    there.copy_on_device(member->variables.back().second.address(), variable.address, variable.bytes);
   }
   return member;
 }
@@ -184,9 +184,8 @@ void LoadedKernel::run(const GpuStep& step) {
 void LoadedKernel::launch_one(std::size_t number, std::size_t copy, bool programmatic) {
   on_each([&](std::size_t gpu) {
     const Member& member = *members_[gpu];
-    Gpu& there = group_ != nullptr ? group_->gpu(gpu) : gpu_;
-    there.launch(member.kernels.at(number), request_.launches[number],
-                 member.arguments[copy][number].pointers(), programmatic);
+    gpu_of(gpu).launch(member.kernels.at(number), request_.launches[number],
+                       member.arguments[copy][number].pointers(), programmatic);
   });
 }
 
@@ -230,9 +229,15 @@ std::vector<std::function<void()>> LoadedKernel::parts() {
   return parts;
 }
 
-Subject LoadedKernel::subject() {
+Subject LoadedKernel::subject(bool remembers) {
   Subject subject{[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_,
                   tally_};
+  subject.prepare = [this, remembers] {
+    if (remembers) return copy_constants();
+    prepare(buffers_.filled_with());
+    forget();
+  };
+  subject.inputs.same = !request_.constants.empty();
   if (group_ == nullptr) return subject;
   subject.gpu_times_us = [this](int count) { return launches_->times_us(count); };
   subject.floor_us = group_->floor_us;
@@ -260,18 +265,48 @@ std::size_t LoadedKernel::narrowest() const {
 }
 
 template <typename Body>
-void LoadedKernel::on_each_workspace(const Body& body) {
+void LoadedKernel::on_each_member(const Body& body) {
   if (group_ != nullptr) group_->fork();
-  on_each([&](std::size_t gpu) { body(*members_[gpu]->workspace); });
+  on_each([&](std::size_t gpu) { body(*members_[gpu], gpu_of(gpu)); });
   if (group_ != nullptr) group_->join();
 }
 
 void LoadedKernel::reset() {
-  on_each_workspace([](KernelWorkspace& workspace) { workspace.reset(); });
+  on_each_member([](const Member& member, Gpu& /*gpu*/) { member.workspace->reset(); });
 }
 
-void LoadedKernel::poison(int variant) {
-  on_each_workspace([&](KernelWorkspace& workspace) { workspace.poison(variant); });
+void LoadedKernel::prepare(std::uint32_t word) {
+  on_each_member([&](const Member& member, Gpu& /*gpu*/) { member.workspace->poison(word); });
+  copy_constants();
+}
+
+void LoadedKernel::copy_constants() {
+  if (request_.constants.empty()) return;
+  on_each_member([&](const Member& member, Gpu& gpu) {
+    for (const ConstantCopy& constant : request_.constants)
+      copy_between(member.module->variable(symbol_of_variable(constant.symbol)).address,
+                   buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes),
+                   gpu.stream());
+  });
+}
+
+void LoadedKernel::forget() {
+  if (request_.variables.empty()) return;
+  on_each_member([](const Member& member, Gpu& gpu) {
+    for (const auto& [variable, initial] : member.variables)
+      gpu.copy_on_device(variable.address, initial.address(), variable.bytes);
+  });
+}
+
+bool LoadedKernel::can_remember() {
+  if (!request_.workspace.empty()) return true;
+  const Member& member = *members_.front();
+  DeviceKernels& kernels = buffers_.kernels();
+  return std::any_of(member.variables.begin(), member.variables.end(), [&](const auto& each) {
+    const auto& [variable, initial] = each;
+    return kernels.checksum(variable.address, variable.bytes) !=
+           kernels.checksum(initial.address(), variable.bytes);
+  });
 }
 
 template <typename Check>

@@ -43,14 +43,19 @@ class LoadedKernel {
   /// Functions that launch each kernel alone, on the first copy. None on several GPUs, where steps depend on
   /// each other.
   std::vector<std::function<void()>> parts();
-  /// For the timer. Refers to this object.
-  Subject subject();
+  /// For the timer. Refers to this object. Its launches find workspaces invalid, and variables as they were
+  /// when the kernel was loaded; with `remembers` they find both as the launch before left them.
+  Subject subject(bool remembers = false);
+  /// Whether a launch may find what another left: it has workspaces, or has changed variables.
+  bool can_remember();
   /// After the problem's buffers were moved.
   void rebind();
 
-  // The configuration's own workspace: see KernelWorkspace.
+  /// The configuration's own workspace as before the first launch.
   void reset();
-  void poison(int variant);
+  /// Queues what precedes every launch: workspaces are filled (KernelWorkspace::poison), and constants get
+  /// what the buffers hold.
+  void prepare(std::uint32_t word);
   std::optional<Finding> check_own();
   std::optional<Finding> check_own_surroundings();
   /// What is damaged of the problem's buffers, or else of its own. By this kernel, where no other was
@@ -66,6 +71,8 @@ class LoadedKernel {
     std::shared_ptr<const Module> module;
     std::vector<Kernel> kernels;  ///< by launch
     std::unique_ptr<KernelWorkspace> workspace;
+    /// A variable, and what it holds before each launch.
+    std::vector<std::pair<Module::Variable, DeviceBuffer>> variables;
     std::map<std::string, DeviceAddress> addresses;    ///< slices and workspaces, on several GPUs
     DeviceBuffer lists;                                ///< of addresses on all GPUs
     std::map<std::string, DeviceAddress> peers;        ///< where the list of each array lies
@@ -79,12 +86,15 @@ class LoadedKernel {
 
   template <typename Body>
   void on_each(const Body& body);
+  void forget();
+  void copy_constants();
   template <typename Body>
-  void on_each_workspace(const Body& body);
+  void on_each_member(const Body& body);
   template <typename Check>
   std::optional<Finding> first_finding(const Check& check);
 
   std::unique_ptr<Member> load(std::size_t gpu);
+  Gpu& gpu_of(std::size_t number) { return group_ != nullptr ? group_->gpu(number) : gpu_; }
   void list_peers(std::size_t gpu);
   void bind(std::size_t gpu, std::size_t copy);
   std::size_t bind_copies();

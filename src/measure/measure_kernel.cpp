@@ -45,7 +45,7 @@ class Measurement {
     if (request_.outputs.empty()) return;
     if (!buffers_.request().policy.verify) {
       buffers_.poison(0);
-      kernel_.poison(0);
+      kernel_.prepare(kNan);
       kernel_.launch();
     }
     for (const OutputFile& file : request_.outputs) buffers_.store(file);
@@ -65,8 +65,9 @@ class Measurement {
     result.timing = summarise(std::move(sampled.samples));
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
-    buffers_.checks().settle();
     if (result.outcome == Outcome::ok) share_out();
+    if (result.outcome == Outcome::ok && kernel_.can_remember()) remember();
+    buffers_.checks().settle();
     if (kernel_.tally().wrong == 0) return;
     // It was right before: the result changes from launch to launch.
     result.outcome = Outcome::unstable;
@@ -74,16 +75,34 @@ class Measurement {
   }
 
  private:
+  /// Launches as an application makes them, which find in variables and workspaces what those before them
+  /// left: they must be right, too, and take as long.
+  void remember() {
+    constexpr double kLongestUs = 0.1e6;
+    constexpr double kFewest = 5, kMost = 30;
+    constexpr double kFaster = 0.75, kFasterUs = 2;
+    const Timing& timing = *result.timing;
+    const double alone_us = timing.isolated_us.value_or(timing.median_us);
+    const auto count = static_cast<int>(std::clamp(kLongestUs / alone_us, kFewest, kMost));
+    std::vector<double> times_us;
+    for (const Shot& shot :
+         timer_.singles(kernel_.subject(true), buffers_.request().policy.cache, alone_us, count))
+      times_us.push_back(shot.time_us);
+    const double remembering_us = median(times_us);
+    if (remembering_us > kFaster * alone_us - kFasterUs) return;
+    result.outcome = Outcome::implausible;
+    result.reason = fmt::format(
+        "a launch takes {:.3g} us where it finds what launches before it left in the kernel's "
+        "variables, and {:.3g} us where it does not: it does not compute its result each time",
+        remembering_us, alone_us);
+  }
+
   /// What part of the time each of several launches takes.
   void share_out() {
     const std::vector<std::function<void()>> parts = kernel_.parts();
     if (parts.size() < 2) return;
-    // The launches that follow may be those that leave a workspace as the first found it. The operation's
-    // buffers, inout ones too, are restored before each sample, as those of all timed launches are.
-    const auto reset = [this] { kernel_.reset(); };
-    std::vector<double> times = timer_.parts_us(kernel_.subject(), parts, reset,
-                                                buffers_.request().policy.cache, result.timing->median_us);
-    reset();
+    std::vector<double> times =
+        timer_.parts_us(kernel_.subject(), parts, buffers_.request().policy.cache, result.timing->median_us);
     const double sum = std::accumulate(times.begin(), times.end(), 0.0);
     for (double& time : times) time /= sum;
     result.launch_shares = std::move(times);
@@ -109,12 +128,11 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& tim
   result.condition = read_condition(nvml, timer);
   if (!policy.verify) return;
   const Outcome timed = result.outcome;
-  if (timed == Outcome::ok) {
+  // Before another launch gets other inputs. The next configuration must not be blamed for its damage.
+  if (has_run(timed)) measurement.check_surroundings();
+  if (result.outcome == Outcome::ok) {
     doing = "in a launch after it was timed";
     measurement.verify(1);
-  } else if (timed == Outcome::screened_out) {
-    // It is too slow for another launch, but the next configuration must not be blamed for its damage.
-    measurement.check_surroundings();
   }
   if (result.outcome == timed) return;
   // Right before the timing and wrong after it: the result changes from launch to launch.
@@ -145,7 +163,7 @@ std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureReques
     // What two leave unwritten is not what they agree on.
     const int variant = static_cast<int>(candidate.ticket % 2);
     buffers.poison(variant);
-    kernel.poison(variant);
+    kernel.prepare(buffers.filled_with());
     kernel.launch();
     gpu.synchronize();
     const auto finding = kernel.check_surroundings();
@@ -162,13 +180,14 @@ std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureReques
 
 double Verifier::launch_on_poison(const Launch& launch, int variant) {
   buffers_.poison(variant);
-  if (launch.kernel != nullptr) launch.kernel->poison(variant);
+  if (launch.kernel != nullptr) launch.kernel->prepare(buffers_.filled_with());
   gpu_.synchronize();
   return timer_.estimate_us(launch.run);
 }
 
 Verification Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
   Verification verdict;
+  buffers_.draw();
   verdict.launch_us = launch_on_poison(launch, variant);
   verdict.finding = buffers_.check_surroundings();
   if (!verdict.finding && launch.kernel != nullptr) verdict.finding = launch.kernel->check_own();
@@ -229,6 +248,10 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
   }
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   result.measure_ms = wall.count();
+  if (buffers.request().policy.verify) {
+    result.figures["input_sets"] = static_cast<double>(buffers.sets());
+    result.figures["input_seed"] = static_cast<double>(buffers.request().policy.seed);
+  }
   return result;
 }
 

@@ -63,6 +63,7 @@ struct MeasureRequest {
   std::vector<KernelLaunch> launches;  ///< of the cubin's kernels, in this order; at least one
   std::vector<GpuStep> steps;          ///< on several GPUs: these and the launches, in this order
   std::vector<ConstantCopy> constants;
+  std::vector<std::string> variables;  ///< of the cubin, in device memory
   std::vector<SizedWorkspace> workspace;
   double tolerance_factor = 1;
   std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
@@ -72,8 +73,8 @@ struct MeasureRequest {
   static constexpr auto fields() {
     using R = MeasureRequest;
     return joined(list_of(field("ticket", &R::ticket), binary_field("cubin", &R::cubin)),
-                  fields_of<&R::launches, &R::steps, &R::constants, &R::workspace, &R::tolerance_factor,
-                            &R::leader_us, &R::outputs>());
+                  fields_of<&R::launches, &R::steps, &R::constants, &R::variables, &R::workspace,
+                            &R::tolerance_factor, &R::leader_us, &R::outputs>());
   }
   std::string fault() const {
     if (launches.empty()) return "there is no kernel to launch";

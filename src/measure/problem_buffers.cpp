@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <numeric>
+
+#include "base/clock.h"
 #include "base/text.h"
 #include "measure/input_values.h"
 #include "measure/libraries.h"
@@ -22,24 +26,39 @@ std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
   return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
 }
 
-/// Buffers with their guards, initial contents, and copies while the reference is computed: of FP64 numbers,
-/// or of integers as they are.
-void check_free_memory(const Gpu& gpu, const Workload& workload) {
-  std::size_t needed = 0;
-  std::size_t reference = 0;
-  std::string sum;
+/// A launch gets one of so many sets of inputs, if memory allows.
+constexpr std::size_t kSets = 3;
+/// As many sets as this takes seconds to make are made for the launches of a batch.
+constexpr double kSetsSeconds = 0.25;
+/// Between samples of a batch, one in so many copies gets other inputs, if there are enough of them.
+constexpr std::size_t kPart = 4;
+constexpr std::size_t kFewestPartly = 2 * kPart;
+
+std::size_t reference_bytes(const Workload::SizedBuffer& buffer) {
+  return is_floating(buffer.type) ? static_cast<std::size_t>(buffer.elements) * sizeof(double)
+                                  : data_bytes(buffer);
+}
+
+/// Contents and reference.
+std::size_t set_bytes(const Workload& workload) {
+  std::size_t bytes = 0;
   for (const auto& buffer : workload.buffers) {
-    const bool twice = buffer.role == BufferRole::inout;
-    needed += data_bytes(buffer) * (twice ? 2 : 1) + 2 * guard_bytes();
-    reference += is_floating(buffer.type) ? static_cast<std::size_t>(buffer.elements) * sizeof(double)
-                                          : data_bytes(buffer);
-    sum += fmt::format("{} {}{} + ", buffer.name, twice ? "2 x " : "", human_bytes(data_bytes(buffer)));
+    if (buffer.role != BufferRole::out) bytes += data_bytes(buffer);
+    if (buffer.role != BufferRole::in) bytes += reference_bytes(buffer);
   }
-  needed += reference;
-  const std::size_t free = gpu.free_bytes();
-  if (needed <= free) return;
-  throw GpuError(fmt::format("{}copies for the reference {} = {} > {} of GPU memory that are free", sum,
-                             human_bytes(reference), human_bytes(needed), human_bytes(free)));
+  return bytes;
+}
+
+/// What files hold is the same in every set.
+bool has_sets(const Workload& workload) {
+  const auto is_drawn = [](const Workload::SizedBuffer& buffer) {
+    const Distribution kind = values_of(buffer).distribution;
+    return buffer.role != BufferRole::out && !buffer.file && kind != Distribution::constant &&
+           kind != Distribution::iota;
+  };
+  return std::any_of(workload.buffers.begin(), workload.buffers.end(), is_drawn) &&
+         std::none_of(workload.buffers.begin(), workload.buffers.end(),
+                      [](const Workload::SizedBuffer& buffer) { return buffer.expected.has_value(); });
 }
 
 bool errs(const ComparisonResult& result, const ErrorLimits& limits) {
@@ -74,47 +93,76 @@ std::string describe_error(const Workload::SizedBuffer& buffer, const Comparison
 ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary* library,
                                PrepareRequest request, GpuGroup* group)
     : gpu_(gpu), kernels_(kernels), library_(library), request_(std::move(request)) {
-  check_free_memory(gpu_, request_.workload);
+  const std::size_t sets = wanted_sets();
+  for (const Workload::SizedBuffer& buffer : request_.workload.buffers) slots_.emplace_back().buffer = buffer;
   use(allocated());
   if (group != nullptr) slices_.emplace(*group, request_.workload, wholes());
   std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].buffer.role == BufferRole::in) continue;
-    outputs_.push_back(i);
-    if (slots_[i].buffer.is_compared) {
-      compared_.push_back(i);
-      checked.push_back(slots_[i].buffer);
-    }
     // A kernel that is loaded while the stream is held would wait for it.
     kernels_.prepare_rows(slots_[i].buffer.type);
+    if (slots_[i].buffer.role == BufferRole::in || !slots_[i].buffer.is_compared) continue;
+    compared_.push_back(i);
+    checked.push_back(slots_[i].buffer);
   }
+  kernels_.fill_shared(kNan);
   checks_.emplace(gpu_, kernels_, std::move(checked));
-  // Kernels that compute inputs must compute the same again.
-  if (!request_.inputs.empty()) fill();
-  rebuild();
+  if (!request_.inputs.empty()) check_input_kernels();
+  make_sets(sets);
+  refill();
 }
 
-std::vector<ProblemBuffers::Slot> ProblemBuffers::allocated() const {
-  std::vector<Slot> slots;
-  for (const auto& buffer : request_.workload.buffers) {
-    Slot slot;
-    slot.buffer = buffer;
-    slot.memory = GuardedBuffer(buffer.name, data_bytes(buffer), pattern_round(buffer));
-    if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes(), 1));
-    slots.push_back(std::move(slot));
+/// How many sets fit into memory, beside the buffers with their guards and the copies with which a reference
+/// is computed: of FP64 numbers, or of integers as they are.
+std::size_t ProblemBuffers::wanted_sets() const {
+  const Workload& workload = request_.workload;
+  constexpr std::size_t kPage = std::size_t{4} << 20;
+  std::size_t needed = 0;
+  std::size_t copies = 0;
+  std::string sum;
+  for (const auto& buffer : workload.buffers) {
+    needed += data_bytes(buffer) + kPage;
+    copies += reference_bytes(buffer);
+    sum += fmt::format("{} {} + ", buffer.name, human_bytes(data_bytes(buffer)));
   }
-  return slots;
+  needed += copies;
+  const std::size_t set = set_bytes(workload);
+  const std::size_t free = gpu_.free_bytes();
+  if (needed + set > free)
+    throw GpuError(fmt::format(
+        "{}copies for the reference {} + inputs and outputs once more {} = {} > {} of GPU memory that are "
+        "free",
+        sum, human_bytes(copies), human_bytes(set), human_bytes(needed + set), human_bytes(free)));
+  return has_sets(workload)
+             ? std::clamp<std::size_t>((free - needed) / std::max<std::size_t>(set, 1), 1, kSets)
+             : 1;
 }
 
-void ProblemBuffers::use(std::vector<Slot> slots) {
-  slots_ = std::move(slots);
-  for (const Slot& slot : slots_) addresses_[slot.buffer.name] = slot.data();
+std::vector<GuardedBuffer> ProblemBuffers::allocated() const {
+  std::vector<GuardedBuffer> memory;
+  for (const auto& buffer : request_.workload.buffers)
+    memory.emplace_back(buffer.name, data_bytes(buffer), pattern_round(buffer));
+  return memory;
 }
 
-std::vector<Slices::Whole> ProblemBuffers::wholes() const {
-  std::vector<Slices::Whole> wholes;
-  for (const Slot& slot : slots_) wholes.push_back({slot.data(), slot.initial.address()});
+void ProblemBuffers::use(std::vector<GuardedBuffer> memory) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].memory = std::move(memory[i]);
+    addresses_[slots_[i].buffer.name] = slots_[i].data();
+  }
+}
+
+std::vector<DeviceAddress> ProblemBuffers::wholes() const {
+  std::vector<DeviceAddress> wholes;
+  for (const Slot& slot : slots_) wholes.push_back(slot.data());
   return wholes;
+}
+
+std::vector<DeviceAddress> ProblemBuffers::contents() const {
+  std::vector<DeviceAddress> contents;
+  for (const Slot& slot : slots_)
+    contents.push_back(slot.buffer.role == BufferRole::out ? 0 : slot.contents.at(set_of_[0]));
+  return contents;
 }
 
 /// What a launch on several GPUs left, into the buffers.
@@ -140,10 +188,10 @@ ProblemBuffers::CopyCounts ProblemBuffers::wanted_copies() const {
     const std::size_t beside_inputs = cache / kWarmShare / std::max<std::size_t>(outputs, 1);
     wanted.outputs = std::clamp(beside_inputs, kFewestWarm, kMostCopies);
   } else {
-    wanted.inputs =
+    const std::size_t fewest =
         std::clamp<std::size_t>(2 * cache / std::max<std::size_t>(touched, 1) + 2, 2, kMostCopies);
     const std::size_t fit = kMostOutputBytes / std::max<std::size_t>(outputs, 1);
-    wanted.outputs = std::clamp(fit, wanted.inputs, kMostCopies);
+    wanted.inputs = wanted.outputs = std::clamp(fit, fewest, kMostCopies);
   }
   const std::size_t free = gpu_.free_bytes() / 2;
   const std::size_t affordable = free / std::max<std::size_t>(inputs + outputs, 1) + 1;
@@ -157,11 +205,11 @@ ProblemBuffers::Copies ProblemBuffers::copies_of(const Slot& slot, std::size_t c
   made.bytes = slot.bytes();
   made.pitch = (slot.bytes() + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
   if (count == 0) return made;
-  made.memory = DeviceBuffer(count * made.pitch);
+  made.memory = DeviceBuffer::apart(count * made.pitch);
   gpu_.fill8(made.memory.address(), slot.memory.pattern(), made.memory.bytes());
-  const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
+  // With what lies between rows.
   for (std::size_t copy = 0; copy < count && slot.bytes() > 0; ++copy)
-    gpu_.copy_on_device(made.memory.address() + copy * made.pitch, from, slot.bytes());
+    gpu_.copy_on_device(made.memory.address() + copy * made.pitch, slot.data(), slot.bytes());
   return made;
 }
 
@@ -170,6 +218,7 @@ std::size_t ProblemBuffers::copies() {
   if (slices_) return 1;
   if (!copy_addresses_.empty()) return copy_addresses_.size() + 1;
   const CopyCounts counts = wanted_copies();
+  add_sets(counts.inputs);
   std::vector<Copies> all;
   std::vector<std::map<std::string, DeviceAddress>> addresses(counts.outputs - 1);
   for (const Slot& slot : slots_) {
@@ -183,12 +232,25 @@ std::size_t ProblemBuffers::copies() {
   }
   copies_ = std::move(all);
   copy_addresses_ = std::move(addresses);
+  set_of_.resize(counts.inputs, set_of_.front());
+  hold_all_ = false;
   return counts.outputs;
+}
+
+/// Launches of a batch that have the same inputs could copy each other's results.
+void ProblemBuffers::add_sets(std::size_t wanted) {
+  const std::size_t fit = gpu_.free_bytes() / 4 / std::max<std::size_t>(set_bytes(request_.workload), 1);
+  const auto timely = static_cast<std::size_t>(kSetsSeconds / std::max(set_s_, 1e-4));
+  const std::size_t count = std::min({wanted, fit, timely});
+  if (sets_ < kSets || count <= sets_) return;
+  make_sets(count);
+  restore({}, {}, kNan);
 }
 
 void ProblemBuffers::drop_copies() {
   copies_.clear();
   copy_addresses_.clear();
+  set_of_.resize(1);
 }
 
 /// The old buffers are freed last, so that the new ones lie elsewhere; where memory does not allow that, they
@@ -197,9 +259,9 @@ void ProblemBuffers::relocate() {
   if (slices_) return;
   drop_copies();
   std::size_t needed = 0;
-  for (const Slot& slot : slots_) needed += slot.memory.memory().bytes() + slot.initial.bytes();
+  for (const Slot& slot : slots_) needed += slot.memory.memory().bytes();
   if (needed > gpu_.free_bytes() / 2) return;
-  std::vector<Slot> fresh;
+  std::vector<GuardedBuffer> fresh;
   try {
     fresh = allocated();
   } catch (const CudaError& error) {
@@ -207,45 +269,68 @@ void ProblemBuffers::relocate() {
     if (!error.out_of_memory()) throw;
     return;
   }
-  const std::vector<Slot> old = std::exchange(slots_, {});
-  use(std::move(fresh));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const DeviceBuffer& before = old[i].memory.memory();
-    gpu_.copy_on_device(slots_[i].memory.memory().address(), before.address(), before.bytes());
-    if (old[i].initial.bytes() > 0)
-      gpu_.copy_on_device(slots_[i].initial.address(), old[i].initial.address(), old[i].initial.bytes());
-    slots_[i].checksum = old[i].checksum;
+    const DeviceBuffer& before = slots_[i].memory.memory();
+    gpu_.copy_on_device(fresh[i].memory().address(), before.address(), before.bytes());
   }
+  use(std::move(fresh));
 }
 
 void ProblemBuffers::refill() {
   drop_copies();
-  fill();
+  for (const Slot& slot : slots_) {
+    slot.memory.fill(gpu_);
+    if (slot.buffer.role == BufferRole::out)
+      kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
+    else
+      gpu_.copy_on_device(slot.data(), slot.contents.at(set_of_[0]), slot.bytes());
+  }
   if (slices_) slices_->fill();
 }
 
 void ProblemBuffers::rebuild() {
+  if (!sets_are_intact()) make_sets(sets_);
   refill();
-  if (references_.empty() || !references_are_intact()) compute_references();
 }
 
-void ProblemBuffers::fill() {
+void ProblemBuffers::make_sets(std::size_t count) {
+  // What was queued may still compare with the sets that there are.
+  gpu_.synchronize();
+  sets_ = count;
+  for (Slot& slot : slots_) {
+    slot.contents = {};
+    slot.reference = {};
+    slot.rms.clear();
+  }
+  for (Slot& slot : slots_)
+    if (slot.buffer.role != BufferRole::out) slot.contents = Sets(count, slot.bytes());
+  for (std::size_t set = 0; set < count; ++set) {
+    const Clock::time_point started = Clock::now();
+    fill(set);
+    for (Slot& slot : slots_) {
+      if (slot.buffer.role == BufferRole::out) continue;
+      gpu_.copy_on_device(slot.contents.at(set), slot.data(), slot.bytes());
+      slot.contents.checksums[set] = kernels_.checksum(slot.data(), slot.bytes());
+    }
+    compute_references(set);
+    set_s_ = seconds_since(started);
+  }
+}
+
+void ProblemBuffers::fill(std::size_t set) {
+  const std::uint64_t seed = seed_of_set(request_.policy.seed, set);
   std::size_t place = 0;
   for (Slot& slot : slots_) {
     slot.memory.fill(gpu_);
-    const std::uint64_t seed = seed_of_buffer(request_.policy.seed, place++);
+    const std::uint64_t own_seed = seed_of_buffer(seed, place++);
     if (slot.buffer.file)
       load_values(gpu_, slot.buffer, slot.data());
     else
-      kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer), seed);
+      kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer),
+                           own_seed);
     kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
   }
   for (const PrepareRequest::OperationLaunch& launch : request_.inputs) compute_input(launch);
-  for (Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::inout)
-      gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes());
-    if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes());
-  }
 }
 
 /// Checks that the kernel does nothing else.
@@ -263,14 +348,22 @@ void ProblemBuffers::compute_input(const PrepareRequest::OperationLaunch& launch
     auto finding = slot.memory.check(kernels_);
     if (!finding) finding = check_padding(slot, slot.data());
     if (finding) throw GpuError(fmt::format("{} writes out of bounds: {}", kernel, finding->reason));
-    if (slot.buffer.name == launch.input) {
-      const auto [known, is_first] = computed_checksums_.emplace(launch.input, after[i]);
-      if (!is_first && known->second != after[i])
-        throw GpuError(fmt::format("{} computes other values each time", kernel));
-    } else if (after[i] != before[i]) {
+    if (slot.buffer.name != launch.input && after[i] != before[i])
       throw GpuError(fmt::format("{} writes into {}", kernel, slot.buffer.name));
-    }
   }
+}
+
+/// Kernels that compute inputs must compute the same again.
+void ProblemBuffers::check_input_kernels() {
+  fill(0);
+  const std::vector<std::uint64_t> first = checksums();
+  fill(0);
+  const std::vector<std::uint64_t> second = checksums();
+  for (const PrepareRequest::OperationLaunch& launch : request_.inputs)
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (slots_[i].buffer.name == launch.input && first[i] != second[i])
+        throw GpuError(fmt::format("the kernel that computes the input {} computes other values each time",
+                                   launch.input));
 }
 
 /// The checksum of each buffer with its padding.
@@ -280,23 +373,32 @@ std::vector<std::uint64_t> ProblemBuffers::checksums() {
   return checksums;
 }
 
-/// The inputs are the same after every rebuild, and so is the reference: it is computed again only when it
-/// was damaged.
-void ProblemBuffers::compute_references() {
-  references_.clear();
+/// Of the set that is in the buffers.
+void ProblemBuffers::compute_references(std::size_t set) {
   if (!request_.candidates.empty() && !consensus_) return;
   const bool has_files = std::any_of(slots_.begin(), slots_.end(),
                                      [](const Slot& slot) { return slot.buffer.expected.has_value(); });
   const bool has_reference = has_files || request_.reference || request_.reference_library;
   if (!request_.policy.verify && !has_reference) return;
-  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, library_, request_, addresses_);
-  for (const auto& [name, reference] : references_)
-    reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
+  set_of_[0] = static_cast<std::uint32_t>(set);
+  upload_sets();
+  const auto outputs =
+      consensus_ ? consensus_() : compute_reference(gpu_, kernels_, library_, request_, addresses_);
+  for (const std::size_t output : compared_) {
+    Slot& slot = slots_[output];
+    const DeviceBuffer& computed = outputs.at(slot.buffer.name);
+    const std::size_t bytes = reference_bytes(slot.buffer);
+    if (slot.reference.bytes == 0) slot.reference = Sets(sets_, bytes);
+    gpu_.copy_on_device(slot.reference.at(set), computed.address(), bytes);
+    slot.reference.checksums[set] = kernels_.checksum(computed.address(), bytes);
+    slot.rms.resize(sets_);
+    slot.rms[set] = compare(slot, computed.address()).reference_rms;
+  }
 }
 
 void ProblemBuffers::use_consensus(std::function<std::map<std::string, DeviceBuffer>()> reach) {
   consensus_ = std::move(reach);
-  compute_references();
+  for (std::size_t set = 0; set < sets_; ++set) compute_references(set);
 }
 
 std::map<std::string, DeviceBuffer> ProblemBuffers::widened_outputs() {
@@ -326,51 +428,102 @@ bool ProblemBuffers::agree_with(const std::map<std::string, DeviceBuffer>& other
   });
 }
 
-bool ProblemBuffers::references_are_intact() {
-  return std::all_of(references_.begin(), references_.end(), [&](const auto& entry) {
-    const auto& [name, reference] = entry;
-    return kernels_.checksum(reference.address(), reference.bytes()) == reference_checksums_.at(name);
-  });
+bool ProblemBuffers::sets_are_intact() {
+  const auto is_intact = [&](const Sets& sets) {
+    const std::uint64_t sum = std::accumulate(sets.checksums.begin(), sets.checksums.end(), std::uint64_t{0});
+    return sets.bytes == 0 ||
+           kernels_.checksum({sets.memory.address(), sets_, sets.pitch}, sets.bytes) == sum;
+  };
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [&](const Slot& slot) { return is_intact(slot.contents) && is_intact(slot.reference); });
+}
+
+void ProblemBuffers::draw() { draw({}, {}); }
+
+CopyRange ProblemBuffers::draw(const CopyRange& launches, const InputRules& rules) {
+  const std::size_t places = set_of_.size();
+  CopyRange drawn{0, places};
+  const auto begin = set_of_.begin();
+  if (launches.count < places || places == 1) {
+    drawn = {launches.first % places, 1};
+    set_of_[drawn.first] = static_cast<std::uint32_t>(random_() % sets_);
+  } else if (rules.same) {
+    std::fill(begin, set_of_.end(), static_cast<std::uint32_t>(random_() % sets_));
+    hold_all_ = false;
+  } else if (rules.all || !hold_all_ || places < kFewestPartly) {
+    for (std::size_t i = 0; i < places; ++i) set_of_[i] = static_cast<std::uint32_t>(i % sets_);
+    std::shuffle(begin, set_of_.end(), random_);
+    hold_all_ = true;
+  } else {
+    // A part of the copies changes its inputs among itself: which ones, a kernel cannot know either.
+    drawn.count = places / kPart;
+    drawn.first = random_() % (places - drawn.count + 1);
+    const auto first = begin + static_cast<std::ptrdiff_t>(drawn.first);
+    const auto shift = static_cast<std::ptrdiff_t>(1 + random_() % (drawn.count - 1));
+    std::rotate(first, first + shift, first + static_cast<std::ptrdiff_t>(drawn.count));
+  }
+  upload_sets();
+  return drawn;
+}
+
+/// Queued: what was drawn before may still be in use.
+void ProblemBuffers::upload_sets() {
+  constexpr std::size_t kDraws = 4 * kLongestSeries;
+  const std::size_t bytes = kMostCopies * sizeof(std::uint32_t);
+  if (!drawn_) drawn_ = std::make_unique<PinnedBuffer>(kDraws * bytes);
+  std::byte* const to = drawn_->data() + draws_++ % kDraws * bytes;
+  std::memcpy(to, set_of_.data(), set_of_.size() * sizeof(std::uint32_t));
+  gpu_.copy_to_device(set_numbers_.address(), to, set_of_.size() * sizeof(std::uint32_t));
 }
 
 void ProblemBuffers::poison(int variant) {
-  constexpr std::uint32_t kNan = 0xffffffff;
-  constexpr std::uint32_t kOtherNan = 0x7fff7fff;  // a NaN as f16, bf16, f32 and f64
-  fill_outputs({}, variant == 0 ? kNan : kOtherNan);
+  filled_with_ = variant == 0 ? kNan : static_cast<std::uint32_t>(random_());
+  restore({}, {}, filled_with_);
 }
 
-void ProblemBuffers::invalidate(const CopyRange& copies) {
-  fill_outputs(copies, kValidLookingWord);
+void ProblemBuffers::invalidate(const CopyRange& copies, const InputRules& rules) {
+  const CopyRange inputs = draw(copies, rules);
+  const auto number = static_cast<std::uint32_t>(random_());
+  filled_with_ = std::array{kNan, kOtherNan, number, number}.at(random_() % 4);
+  kernels_.fill_shared(filled_with_);
+  restore(copies, inputs, filled_with_);
   if (!slices_) return;
   GpuGroup& group = slices_->group();
   group.fork();
+  group.on_each([&](std::size_t gpu) { group.kernels(gpu).fill_shared(filled_with_); });
   group.flush_others(request_.policy.cache == CachePolicy::dirty);
   group.join();
 }
 
-void ProblemBuffers::fill_outputs(const CopyRange& copies, std::uint32_t word) {
-  for (const std::size_t i : outputs_) {
+void ProblemBuffers::restore(const CopyRange& copies, const CopyRange& inputs, std::uint32_t word) {
+  if (slices_) return slices_->restore(contents(), word);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     const ElementRows rows = rows_of(slot.buffer);
-    for (const BufferCopies& place : places(i, copies)) {
-      if (slot.buffer.role == BufferRole::inout)
-        kernels_.restore_rows(slot.buffer.type, place, slot.initial.address(), rows);
+    const Places all = places(i, slot.buffer.role == BufferRole::in ? inputs : copies, slot.contents);
+    for (std::size_t part = 0; part < all.copies.size(); ++part) {
+      if (slot.buffer.role == BufferRole::out)
+        kernels_.fill_rows(slot.buffer.type, all.copies.at(part), rows, word);
       else
-        kernels_.fill_rows(slot.buffer.type, place, rows, word);
+        kernels_.restore_rows(slot.buffer.type, all.copies.at(part), slot.contents.at(0),
+                              all.choices.at(part), rows);
     }
   }
-  if (slices_) slices_->fill_outputs(word);
 }
 
-std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyRange& copies) const {
+ProblemBuffers::Places ProblemBuffers::places(std::size_t slot, const CopyRange& copies,
+                                              const Sets& sets) const {
   const bool has_original = copies.first == 0 && copies.count > 0;
   const std::size_t others = copies.count - (has_original ? 1 : 0);
-  std::array<BufferCopies, 2> places{};
-  places[0] = {slots_[slot].data(), has_original ? 1U : 0U, 0};
-  if (others == 0) return places;
-  const Copies& made = copies_[slot];
-  const std::size_t first = has_original ? 0 : copies.first - 1;
-  places[1] = {made.memory.address() + first * made.pitch, others, made.pitch};
+  const std::size_t first = has_original ? 1 : copies.first;
+  Places places;
+  places.copies[0] = {slots_[slot].data(), has_original ? 1U : 0U, 0};
+  if (others > 0) {
+    const Copies& made = copies_[slot];
+    places.copies[1] = {made.memory.address() + (first - 1) * made.pitch, others, made.pitch};
+  }
+  places.choices.fill({set_numbers_.address(), sets.pitch, 0, set_of_.size()});
+  places.choices[1].first = first;
   return places;
 }
 
@@ -379,18 +532,20 @@ void ProblemBuffers::touch_inputs() {
     if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes());
 }
 
-bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
-  if (reference_rms_.empty()) return false;
+void ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
+  if (!has_reference()) return;
   gather();
   std::vector<CheckedOutput> where;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
-    const std::string& name = slot.buffer.name;
-    where.push_back({places(output, copies), references_.at(name).address(),
-                     limits_of(slot, tally->tolerance_factor, reference_rms_.at(name))});
+    const Places all = places(output, copies, slot.reference);
+    CheckedOutput& checked =
+        where.emplace_back(CheckedOutput{all.copies, all.choices, slot.reference.at(0), {}});
+    for (std::size_t copy = copies.first; copy < copies.first + copies.count; ++copy)
+      checked.limits.push_back(
+          limits_of(slot, tally->tolerance_factor, slot.rms[set_of_[copy % set_of_.size()]]));
   }
-  checks_->queue(copies.count, where, std::move(tally));
-  return true;
+  checks_->queue(copies.count, std::move(where), filled_with_, std::move(tally));
 }
 
 /// None of integers: they are compared exactly.
@@ -420,11 +575,10 @@ Verification ProblemBuffers::verify(double tolerance_factor, bool whole) {
 
 /// With the reference, where there is one.
 void ProblemBuffers::compare_result(double tolerance_factor, Verification& verification) {
-  if (references_.empty()) return;
+  if (!has_reference()) return;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
-    const ComparisonResult result = compare(slot, references_.at(slot.buffer.name).address());
-    reference_rms_[slot.buffer.name] = result.reference_rms;
+    const ComparisonResult result = compare(slot, slot.reference.at(set_of_[0]));
     const ErrorLimits limits = limits_of(slot, tolerance_factor, result.reference_rms);
     Accuracy& accuracy = *verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
@@ -464,20 +618,31 @@ std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAdd
                              position(slot.buffer, first), guard.changed)};
 }
 
-/// An input's padding is part of its checksum.
+/// All copies of an input at once, with their padding.
+std::optional<Finding> ProblemBuffers::check_inputs() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.buffer.role != BufferRole::in || slices_) continue;
+    std::uint64_t difference = 0;
+    for (const std::uint32_t set : set_of_) difference -= slot.contents.checksums[set];
+    for (const BufferCopies& copies : places(i, {0, set_of_.size()}, slot.contents).copies)
+      if (copies.count > 0) difference += kernels_.checksum(copies, slot.bytes());
+    if (difference != 0)
+      return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Finding> ProblemBuffers::check_surroundings() {
   if (slices_) {
-    if (auto finding = slices_->check()) return finding;
+    if (auto finding = slices_->check(contents())) return finding;
   }
   for (const Slot& slot : slots_) {
     if (auto finding = slot.memory.check(kernels_)) return finding;
     if (slot.buffer.role == BufferRole::in) continue;
     if (auto finding = check_padding(slot, slot.data())) return finding;
   }
-  for (const Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes()) != slot.checksum)
-      return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
-  }
+  if (auto finding = check_inputs()) return finding;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const Copies& copies = copies_[i];
     const Slot& slot = slots_[i];
@@ -491,10 +656,6 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
     if (slot.buffer.role == BufferRole::in) continue;
     for (const auto& addresses : copy_addresses_)
       if (auto finding = check_padding(slot, addresses.at(slot.buffer.name))) return finding;
-  }
-  if (!references_are_intact()) {
-    return Finding{Outcome::out_of_bounds,
-                   "memory of the harness was written, far outside the kernel's buffers"};
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,14 @@ struct CopyRange {
   std::size_t count = 1;
 };
 
-/// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
+/// How launches of a range get inputs.
+struct InputRules {
+  bool same = false;  ///< all the same
+  bool all = false;   ///< every one anew: other kernels may have damaged what there is
+};
+
+/// The buffers of one problem, each between two guard bands. Before every launch they get one of several sets
+/// of inputs, which have FP64 references of their own; which one, a kernel cannot know. Guard bands and
 /// padding of inputs are NaN; no byte of any guard band or padding may change. Of a problem of several GPUs
 /// they hold the whole, and every GPU has slices: these are what launches use, and what their outputs hold is
 /// copied into the whole before it is compared.
@@ -48,28 +56,37 @@ class ProblemBuffers {
   Slices* slices() { return slices_ ? &*slices_ : nullptr; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// Where they lie, in the workload's order.
-  std::vector<Slices::Whole> wholes() const;
+  std::vector<DeviceAddress> wholes() const;
+  /// What each must hold before the launch on the first copy, in the same order; 0: it is an output.
+  std::vector<DeviceAddress> contents() const;
+  /// How many sets of inputs there are.
+  std::size_t sets() const { return sets_; }
   /// The addresses of one of several copies of all buffers; copy 0 are the buffers themselves. Each has
-  /// outputs of its own; inputs are shared among copies that lie far enough apart.
+  /// buffers of its own; of a warm cache they share their inputs.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
-  /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
-  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave space for it.
-  /// Makes them on first use. Of a problem of several GPUs there is one.
+  /// How many there are: one for each launch of a batch, as far as memory allows. Together they exceed twice
+  /// the L2 cache; of a warm cache they have one input, and outputs that leave space for it. Makes them on
+  /// first use, with a set of inputs for each as far as memory and time allow. Of a problem of several GPUs
+  /// there is one.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
   void relocate();
 
-  /// Restores what a launch reads and writes: outputs become NaN (one of two bit patterns), inout buffers
-  /// their start.
+  /// Chooses another set of inputs for the launch on the first copy.
+  void draw();
+  /// Queues the restoring of what a launch on the first copy reads and writes: inputs get what was drawn,
+  /// outputs become NaN (variant 0) or some number.
   void poison(int variant);
-  /// Queues the same before timed launches, but outputs are filled with a number: a kernel that works where
-  /// it finds a NaN does nothing then.
-  void invalidate(const CopyRange& copies);
+  /// Draws, and queues the same for all launches of a range before they are timed. Each has inputs of its
+  /// own, as far as there are sets; of many launches only some get other ones. Outputs and shared memory are
+  /// filled with a NaN or with some number: a kernel cannot tell these launches from those that are verified.
+  void invalidate(const CopyRange& copies, const InputRules& rules);
+  /// The word that invalidate() filled with.
+  std::uint32_t filled_with() const { return filled_with_; }
   /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
   void touch_inputs();
-  /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
-  /// before, so that there is nothing to go by.
-  bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
+  /// Queues a comparison of what launches after invalidate() left, where there is a reference.
+  void queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
   /// The queue that queue_check() uses.
   CheckQueue& checks() { return *checks_; }
   /// Compares the outputs with the reference; correct if there is none. With `whole`, compares the whole
@@ -79,14 +96,15 @@ class ProblemBuffers {
   void store(const OutputFile& file);
   /// The checksum of each output's bits, in the buffers' order.
   std::vector<std::uint64_t> output_checksums();
-  /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
+  /// Guard bands, padding, inputs and their sets: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything again after a kernel damaged it.
   void rebuild();
-  /// Fills everything but the reference again.
+  /// Fills everything but the sets of inputs again.
   void refill();
 
-  /// Takes what `reach` gives for the reference, now and whenever it must be made again.
+  /// Takes what `reach` gives for the reference of the inputs in the buffers, now and whenever one must be
+  /// made.
   void use_consensus(std::function<std::map<std::string, DeviceBuffer>()> reach);
   /// Copies of the outputs that are compared: of FP64 numbers, or of integers of their own type.
   std::map<std::string, DeviceBuffer> widened_outputs();
@@ -109,30 +127,44 @@ class ProblemBuffers {
   struct Slot {
     Workload::SizedBuffer buffer;
     GuardedBuffer memory;
-    DeviceBuffer initial;        // inout: the contents before every launch
-    std::uint64_t checksum = 0;  // in: of the contents
+    Sets contents;            ///< what it holds before a launch; none of an output
+    Sets reference;           ///< what a launch leaves in it; none of an input
+    std::vector<double> rms;  ///< of each reference
 
     DeviceAddress data() const { return memory.data(); }
     std::size_t bytes() const { return memory.bytes(); }
   };
 
-  std::vector<Slot> allocated() const;
-  void use(std::vector<Slot> slots);
+  std::vector<GuardedBuffer> allocated() const;
+  void use(std::vector<GuardedBuffer> memory);
   void gather(std::size_t result = 0);
   void compare_result(double tolerance_factor, Verification& verification);
   CopyCounts wanted_copies() const;
   Copies copies_of(const Slot& slot, std::size_t count) const;
-  void fill_outputs(const CopyRange& copies, std::uint32_t word);
-  /// Where the copies of a slot lie: the buffer itself, and the others.
-  std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
+  std::size_t wanted_sets() const;
+  void make_sets(std::size_t count);
+  void add_sets(std::size_t wanted);
+  /// Returns the copies of inputs that got other ones.
+  CopyRange draw(const CopyRange& launches, const InputRules& rules);
+  void upload_sets();
+  void restore(const CopyRange& copies, const CopyRange& inputs, std::uint32_t word);
+  /// Where the copies of a slot lie, and what they hold of some sets: the buffer itself, and the others.
+  struct Places {
+    std::array<BufferCopies, 2> copies;
+    std::array<SetChoice, 2> choices;
+  };
+  Places places(std::size_t slot, const CopyRange& copies, const Sets& sets) const;
   std::optional<Tolerance> tolerance_of(const Slot& slot) const;
   ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
-  void fill();
+  void fill(std::size_t set);
   void compute_input(const PrepareRequest::OperationLaunch& launch);
+  void check_input_kernels();
   std::vector<std::uint64_t> checksums();
-  void compute_references();
-  bool references_are_intact();
+  void compute_references(std::size_t set);
+  bool has_reference() const { return !compared_.empty() && !slots_[compared_.front()].rms.empty(); }
+  bool sets_are_intact();
+  std::optional<Finding> check_inputs();
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
 
@@ -145,14 +177,18 @@ class ProblemBuffers {
   std::vector<Slot> slots_;
   std::optional<Slices> slices_;
   std::map<std::string, DeviceAddress> addresses_;
-  std::map<std::string, std::uint64_t> computed_checksums_;         ///< of inputs that kernels computed
   std::function<std::map<std::string, DeviceBuffer>()> consensus_;  ///< where one makes the reference
-  std::map<std::string, DeviceBuffer> references_;
-  std::map<std::string, std::uint64_t> reference_checksums_;
-  std::map<std::string, double> reference_rms_;  ///< known once something was verified
-  std::vector<std::size_t> outputs_;             ///< slots
-  std::vector<std::size_t> compared_;            ///< slots of the outputs that have a reference
-  std::optional<CheckQueue> checks_;             ///< always, once the outputs are known
+  std::size_t sets_ = 0;
+  double set_s_ = 0;                      ///< what it took to make the last one
+  std::vector<std::uint32_t> set_of_{0};  ///< by copy of the inputs: the set that it has
+  bool hold_all_ = false;                 ///< whether these are as different as can be
+  DeviceBuffer set_numbers_ = DeviceBuffer::apart(kMostCopies * sizeof(std::uint32_t));  ///< the same
+  std::unique_ptr<PinnedBuffer> drawn_;  ///< what was copied there last
+  std::size_t draws_ = 0;
+  std::mt19937_64 random_{std::random_device()()};
+  std::uint32_t filled_with_ = 0;      ///< what outputs held before the launches that were timed last
+  std::vector<std::size_t> compared_;  ///< slots of the outputs that have a reference
+  std::optional<CheckQueue> checks_;   ///< always, once the outputs are known
 };
 
 }  // namespace tiletune

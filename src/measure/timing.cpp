@@ -28,6 +28,11 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 
 }  // namespace
 
+void restore(const Subject& subject, const CopyRange& copies) {
+  if (subject.buffers != nullptr) subject.buffers->invalidate(copies, subject.inputs);
+  if (subject.prepare) subject.prepare();
+}
+
 Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, std::function<void()> wait)
     : gpu_(gpu),
       kernels_(kernels),
@@ -37,9 +42,7 @@ Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, 
       blocker_(kernels),
       probe_(gpu, kernels, 2 * kLongestSeries),
       begins_(kLongestSeries),
-      ends_(kLongestSeries),
-      checks_(kLongestSeries),
-      budget_(std::random_device()()) {
+      ends_(kLongestSeries) {
   flush_.clean();
   gpu_.synchronize();
   wake();
@@ -59,7 +62,7 @@ void Timer::wake() {
   double last_mhz = 0;
   int steady = 0;
   while (steady < kSteadySeries && steady_clock::now() - started < kLongestWake) {
-    const std::vector<Shot> shots = series(busy, kLongestSeries, 1, 1);
+    const std::vector<Shot> shots = series(busy, kLongestSeries, 1);
     if (shots.empty() || !shots.back().clock_mhz) return;
     const double mhz = *shots.back().clock_mhz;
     steady = std::abs(mhz - last_mhz) < kSteadyClock * mhz ? steady + 1 : 0;
@@ -118,13 +121,9 @@ void Timer::add_gpu_times(const Subject& subject, std::vector<Shot>& shots) cons
   }
 }
 
-std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us, int launches) {
-  using std::chrono::steady_clock;
-  const auto started = steady_clock::now();
-  std::vector<bool> checked(static_cast<std::size_t>(count), false);
-  if (part.subject != nullptr && part.subject->tally != nullptr)
-    checked = budget_.choose(count, estimate_us, *part.subject->tally);
-  if (std::count(checked.begin(), checked.end(), true) > 0)
+std::vector<Shot> Timer::series(const Part& part, int count, int launches) {
+  const bool is_checked = part.subject != nullptr && part.subject->tally != nullptr;
+  if (is_checked)
     part.subject->buffers->checks().reserve(static_cast<std::size_t>(count) *
                                             static_cast<std::size_t>(launches));
   probe_.clear();
@@ -138,29 +137,15 @@ std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us,
     part.timed();
     gpu_.record(ends_[at]);
     probe_.read(2 * i + 1);
-    if (!checked[at]) continue;
-    checked[at] = part.subject->buffers->queue_check(part.copies(), part.subject->tally);
-    gpu_.record(checks_[at]);
+    if (is_checked) part.subject->buffers->queue_check(part.copies(), part.subject->tally);
   }
   blocker_.release();
   if (wait_) wait_();
   gpu_.synchronize();
-  last_busy_ = steady_clock::now();
+  last_busy_ = std::chrono::steady_clock::now();
   heartbeat_();
-  account(part, checked, last_busy_ - started);
   if (blocker_.gave_up()) return {};
   return read(part.subject, count, launches);
-}
-
-void Timer::account(const Part& part, const std::vector<bool>& checked,
-                    std::chrono::duration<double, std::micro> spent) {
-  double checks_us = 0;
-  for (std::size_t i = 0; i < checked.size(); ++i) {
-    if (!checked[i]) continue;
-    part.subject->tally->check_us = gpu_.elapsed_us(ends_[i], checks_[i]);
-    checks_us += part.subject->tally->check_us;
-  }
-  budget_.spend(spent.count(), checks_us);
 }
 
 std::vector<Shot> Timer::in_series(const Part& part, int count, double estimate_us, int launches) {
@@ -169,17 +154,19 @@ std::vector<Shot> Timer::in_series(const Part& part, int count, double estimate_
   std::vector<Shot> shots;
   while (static_cast<int>(shots.size()) < count) {
     const int left = count - static_cast<int>(shots.size());
-    for (const Shot& shot : series(part, std::min(left, longest), estimate_us, launches))
-      shots.push_back(shot);
+    for (const Shot& shot : series(part, std::min(left, longest), launches)) shots.push_back(shot);
   }
   return shots;
 }
 
 /// What is flushed is flushed after the outputs were filled: their lines are written back before the launch.
-/// A warm launch finds what one before it left, and what that one had read.
+/// A warm launch finds what one before it left, and what that one had read, but other inputs there.
 void Timer::bring_cache_to(CachePolicy cache, const Subject& subject, const CopyRange& copies) {
-  if (cache == CachePolicy::warm && copies.count == 1) subject.launch(copies.first);
-  if (subject.buffers != nullptr) subject.buffers->invalidate(copies);
+  if (cache == CachePolicy::warm && copies.count == 1) {
+    restore(subject, copies);
+    subject.launch(copies.first);
+  }
+  restore(subject, copies);
   if (cache == CachePolicy::dirty) return flush_.dirty();
   if (cache != CachePolicy::warm) return flush_.clean();
   if (subject.buffers != nullptr) subject.buffers->touch_inputs();
@@ -196,7 +183,7 @@ std::vector<Shot> Timer::singles(const Subject& subject, CachePolicy cache, doub
     // Its lines make way for those of the launch on another copy.
     const std::size_t before = next_copy_++ % copies;
     timed.first = next_copy_++ % copies;
-    subject.buffers->invalidate(timed);
+    restore(subject, timed);
     subject.launch(before);
   };
   part.timed = [&] { subject.launch(timed.first); };
@@ -206,13 +193,11 @@ std::vector<Shot> Timer::singles(const Subject& subject, CachePolicy cache, doub
 }
 
 std::vector<double> Timer::parts_us(const Subject& subject, const std::vector<std::function<void()>>& parts,
-                                    const std::function<void()>& reset, CachePolicy cache,
-                                    double estimate_us) {
+                                    CachePolicy cache, double estimate_us) {
   std::vector<double> times;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part part;
     part.prepare = [&] {
-      reset();
       bring_cache_to(cache, subject, {});
       for (std::size_t before = 0; before < i; ++before) parts[before]();
     };

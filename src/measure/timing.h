@@ -24,10 +24,16 @@ struct Subject {
   std::function<std::size_t()> copies = {};      ///< of its buffers; asked for only where several are needed
   ProblemBuffers* buffers = nullptr;             ///< whose outputs become invalid before every timed launch
   std::shared_ptr<LaunchTally> tally = nullptr;  ///< of checked launches; none: they are not checked
+  std::function<void()> prepare = {};  ///< queues what is due to its own memory before each launch or batch
+  InputRules inputs = {};
   /// On several GPUs: what each one's part took, for each of the last launches.
   std::function<std::vector<std::vector<double>>(int launches)> gpu_times_us = {};
   double floor_us = 0;  ///< on several GPUs: what a launch takes that does nothing
 };
+
+/// Queues what precedes launches on copies of a subject's buffers: other inputs, and invalid outputs and
+/// workspaces.
+void restore(const Subject& subject, const CopyRange& copies);
 
 /// Launches recorded as a graph.
 struct Batch {
@@ -37,8 +43,8 @@ struct Batch {
 
 /// Times launches with CUDA events on the GPU's stream, less what two events with nothing between them read.
 /// Launches are queued behind a blocking kernel, so that no sample waits for the host. Before every timed
-/// launch its outputs become invalid, and then the cache is brought into its state; after it they are
-/// compared with the reference, as far as that takes little of the time. None of that is timed.
+/// launch it gets other inputs, its outputs and workspaces become invalid, and then the cache is brought into
+/// its state; after it the outputs are compared with the reference. None of that is timed.
 class Timer {
  public:
   /// Launches in a batch; fewer if memory does not suffice for the outputs of all.
@@ -61,14 +67,11 @@ class Timer {
   /// `count` samples of single launches. A kernel that takes `estimate_us` is queued so few times at once
   /// that signs of life keep coming.
   std::vector<Shot> singles(const Subject& subject, CachePolicy cache, double estimate_us, int count);
-  /// Medians of single launches of each part of a subject's launch, behind the parts before it, to which
-  /// `reset` gives what they find in memory of the subject's own.
+  /// Medians of single launches of each part of a subject's launch, behind the parts before it.
   std::vector<double> parts_us(const Subject& subject, const std::vector<std::function<void()>>& parts,
-                               const std::function<void()>& reset, CachePolicy cache, double estimate_us);
+                               CachePolicy cache, double estimate_us);
   /// A launch on each copy of the subject's buffers; kBatch launches of one without buffers.
   Batch record_batch(const Subject& subject);
-  /// kBatch launches on the first copy, which are not to be timed one by one.
-  Batch record_back_to_back(const Subject& subject) { return record(subject, 1, kBatch); }
   /// `count` samples of a batch that record_batch() has made of the subject, per launch.
   std::vector<Shot> batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count);
 
@@ -98,9 +101,7 @@ class Timer {
   };
 
   std::vector<Shot> in_series(const Part& part, int count, double estimate_us, int launches);
-  std::vector<Shot> series(const Part& part, int count, double estimate_us, int launches);
-  void account(const Part& part, const std::vector<bool>& checked,
-               std::chrono::duration<double, std::micro> spent);
+  std::vector<Shot> series(const Part& part, int count, int launches);
   std::vector<Shot> read(const Subject* subject, int count, int launches);
   void add_gpu_times(const Subject& subject, std::vector<Shot>& shots) const;
   Batch record(const Subject& subject, std::size_t copies, int launches);
@@ -121,8 +122,6 @@ class Timer {
   std::size_t next_copy_ = 0;  ///< of rotating buffers; counts on from series to series
   std::vector<Event> begins_;
   std::vector<Event> ends_;
-  std::vector<Event> checks_;  ///< after the check of a sample
-  CheckBudget budget_;
   RunClock clock_;
   double event_floor_us_ = 0;
   std::chrono::steady_clock::time_point last_busy_;

@@ -144,6 +144,7 @@ __device__ inline Comparison compared(const ELEMENT* out, const REFERENCE* refer
     const double wanted = to_double(reference[i]);
     if (error != error || error > 1.7e308) {
       if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
+      mine.untouched += holds(value, word);
     } else {
       mine.squared_error += error * error;
       if (error > mine.largest_error) {
@@ -192,11 +193,11 @@ extern "C" __global__ void compare(const ELEMENT* out, const REFERENCE* referenc
   const Comparison mine = compared(out, reference, count, columns, pitch, 0, absolute, relative);
   if (threadIdx.x == 0) of_block[blockIdx.x] = mine;
 }
-extern "C" __global__ void check_rows(const ELEMENT* first, u64 copy_pitch, const REFERENCE* reference, u64 count,
-                                      u64 columns, u64 pitch, u32 word, double absolute, double relative,
-                                      LaunchCheck* checks, u64 check_pitch) {
-  const Comparison mine =
-      compared(of_copy(first, copy_pitch), reference, count, columns, pitch, word, absolute, relative);
+extern "C" __global__ void check_rows(const ELEMENT* first, u64 copy_pitch, const REFERENCE* first_reference,
+                                      SetChoice choice, u64 count, u64 columns, u64 pitch, u32 word, double absolute,
+                                      double relative, LaunchCheck* checks, u64 check_pitch) {
+  const Comparison mine = compared(of_copy(first, copy_pitch), chosen(first_reference, choice), count, columns, pitch,
+                                   word, absolute, relative);
   if (threadIdx.x != 0) return;
   LaunchCheck& check = checks[blockIdx.y * check_pitch];
   atomicAdd(&check.squared_error, mine.squared_error);

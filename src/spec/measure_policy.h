@@ -103,7 +103,7 @@ struct MeasurePolicy {
   double screening = 1.5;          ///< given up when clearly slower than the leader by this factor; 0: never
   double batch_below_us = 20;      ///< kernels shorter than this are timed in batches; 0: never
   CachePolicy cache = CachePolicy::cold;
-  std::uint64_t seed = 1;  ///< of the random inputs
+  std::uint64_t seed = 0;  ///< of the random inputs; 0: each sweep draws one
   bool verify = true;
   double launch_timeout_s = 10;  ///< one launch may take so long
   FinalsPolicy finals;
@@ -138,8 +138,16 @@ struct MeasurePolicy {
              .help = "L2 before a launch: cold (flushed), dirty (flushed, but full of lines to write back), "
                      "rotate (another copy of the buffers) or warm",
              .kind = "state of the cache"}),
-        option("seed", &P::seed, {}, {}), option("verify", &P::verify, {}, true),
-        option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0), field("finals", &P::finals));
+        // Rows of any seed are the same measurement, as those were that were measured when it was always 1.
+        option(
+            "seed", &P::seed, {}, 0,
+            {.name = "--seed-inputs",
+             .help =
+                 "Seed of the random inputs, to repeat those of another sweep (column input_seed); without "
+                 "it, they are drawn anew",
+             .kind = "number"}),
+        option("verify", &P::verify, {}, true), option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0),
+        field("finals", &P::finals));
   }
 };
 

@@ -217,6 +217,15 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+/// How FP32 products come from tensor cores: of so many parts of a type, so many products are added up.
+enum class Emulation { tf32x3, f16x3, bf16x3, bf16x6, bf16x9 };
+template <>
+inline constexpr std::array<Named<Emulation>, 5> kSpellings<Emulation>{{{Emulation::tf32x3, "tf32x3"},
+                                                                        {Emulation::f16x3, "f16x3"},
+                                                                        {Emulation::bf16x3, "bf16x3"},
+                                                                        {Emulation::bf16x6, "bf16x6"},
+                                                                        {Emulation::bf16x9, "bf16x9"}}};
+
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
   std::string name;
@@ -250,6 +259,7 @@ struct TemplateSpec {
   std::vector<std::string> nvcc_options;     ///< that were among them, and are left out
   ExprText min_compute_capability;           ///< the lowest that supports a configuration: "7.0"; empty: any
   ExprText max_compute_capability;           ///< the highest that supports it
+  std::optional<Emulation> pipe;             ///< what does the arithmetic in the place of FP32 instructions
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   std::vector<TemplateSpec> reference;       ///< one configuration whose result is the reference; or none
   std::vector<TemplateSpec> baselines;       ///< kernels that are the operation's baselines: of this one's
@@ -346,6 +356,7 @@ struct TuneSpec {
   StrategySpec strategy;
   Budget budget;
   MeasurePolicy measure;
+  std::uint64_t drawn_seed = 1;  ///< of the random inputs, where `measure` has none
   CompilePolicy compile;
   AdmissionLimits limits;
   Baseline baseline = Baseline::lt;
@@ -353,6 +364,8 @@ struct TuneSpec {
   View view = View::ranking;
   std::string config_json;           ///< the config's text, without comments, kept as provenance
   bool allow_outside_paths = false;  ///< includes may leave the folders of config and templates too
+
+  std::uint64_t input_seed() const { return measure.seed != 0 ? measure.seed : drawn_seed; }
 };
 
 /// A parameter's values: a list, or a text of lists and ranges, "[1, 2] + range(4, 65, 4)", where ranges are
@@ -412,6 +425,7 @@ inline constexpr auto kCompilation =
     list_of(may("compile_options", &TemplateSpec::compile_options),
             may("min_compute_capability", &TemplateSpec::min_compute_capability, read_compute_capability),
             may("max_compute_capability", &TemplateSpec::max_compute_capability, read_compute_capability),
+            field("pipe", &TemplateSpec::pipe),
             field("tolerance_factor", &TemplateSpec::tolerance_factor, {.min = 0, .above = true}));
 inline constexpr auto kTemplate =
     joined(list_of("$schema", "name"), kTexts,

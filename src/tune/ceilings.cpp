@@ -27,6 +27,18 @@ constexpr std::array kTensorPipes{TensorPipe{f16, "tensor_f16", &Calibration::te
                                   TensorPipe{i8, "tensor_i8", &Calibration::tensor_i8_tflops},
                                   TensorPipe{u8, "tensor_i8", &Calibration::tensor_i8_tflops}};
 
+/// An emulation's tensor cores, and its products for each product.
+struct EmulatedPipe {
+  Emulation emulation;
+  double Calibration::*tflops;
+  double products;
+};
+constexpr std::array kEmulatedPipes{EmulatedPipe{Emulation::tf32x3, &Calibration::tensor_tf32_tflops, 3},
+                                    EmulatedPipe{Emulation::f16x3, &Calibration::tensor_f16_tflops, 3},
+                                    EmulatedPipe{Emulation::bf16x3, &Calibration::tensor_bf16_tflops, 3},
+                                    EmulatedPipe{Emulation::bf16x6, &Calibration::tensor_bf16_tflops, 6},
+                                    EmulatedPipe{Emulation::bf16x9, &Calibration::tensor_bf16_tflops, 9}};
+
 /// The pipe of its first input of a type that tensor cores take; empty: it has none.
 std::string tensor_pipe(const Operation& operation) {
   for (const Buffer& buffer : operation.buffers)
@@ -71,7 +83,8 @@ struct Need {
   }
 };
 
-/// How many of the bytes that the operation needs come from memory, or go there.
+/// How many of the bytes that the operation needs come from memory, or go there. The launches of a batch have
+/// buffers of their own, which together exceed the cache.
 double bytes_from_memory(const Workload& workload, const ClaimedTime& time, double cache_bytes) {
   double outputs = 0;
   for (const Workload::SizedBuffer& buffer : workload.buffers) {
@@ -80,10 +93,19 @@ double bytes_from_memory(const Workload& workload, const ClaimedTime& time, doub
   }
   const double written = std::min(outputs, workload.bytes);
   const double read = workload.bytes - written;
-  const auto beyond_cache = [&](double bytes) { return std::max(bytes - cache_bytes, 0.0); };
-  const bool finds_nothing =
-      time.launches_per_sample == 1 && (time.cache == CachePolicy::cold || time.cache == CachePolicy::dirty);
-  return (finds_nothing ? read : beyond_cache(read)) + beyond_cache(written);
+  const double launches = time.launches_per_sample;
+  const auto beyond_cache = [&](double bytes) { return std::max(bytes - cache_bytes / launches, 0.0); };
+  const bool is_cold = time.cache == CachePolicy::cold || time.cache == CachePolicy::dirty;
+  const bool finds_nothing = launches == 1 || launches * workload.bytes > 2 * cache_bytes;
+  return (is_cold && finds_nothing ? read : std::max(read - cache_bytes, 0.0)) + beyond_cache(written);
+}
+
+/// In a batch launches follow each other without the latency of one alone; they cannot do much else faster.
+std::optional<std::string> batch_fault(const ClaimedTime& time) {
+  constexpr double kFaster = 0.6, kLatencyUs = 3;
+  if (!time.isolated_us || time.median_us > kFaster * *time.isolated_us - kLatencyUs) return std::nullopt;
+  return fmt::format("{} us for a launch in batches, {} us for one alone: it does not do the same in both",
+                     three_digits(time.median_us), three_digits(*time.isolated_us));
 }
 
 /// More than two calibrations of one GPU differ.
@@ -99,7 +121,9 @@ constexpr std::array kRates{Rate{&Calibration::ffma_tflops, "FP32 arithmetic", "
 
 }  // namespace
 
-std::string pipe_of(const Operation& operation, const Binary& binary) {
+std::string pipe_of(const TemplateSpec& kernel, const Binary& binary) {
+  const Operation& operation = kernel.operation;
+  if (kernel.pipe) return std::string(name(*kernel.pipe));
   return arithmetic_of(binary) == Arithmetic::tensor ? tensor_pipe(operation) : scalar_pipe(operation);
 }
 
@@ -112,13 +136,15 @@ double ceiling_of(std::string_view pipe, const Calibration& ceilings) {
   if (pipe == kFp32) return ceilings.ffma_tflops;
   for (const TensorPipe& tensor : kTensorPipes)
     if (pipe == tensor.name) return ceilings.*tensor.tflops;
+  for (const EmulatedPipe& emulated : kEmulatedPipes)
+    if (pipe == name(emulated.emulation)) return ceilings.*emulated.tflops / emulated.products;
   return 0;
 }
 
 std::string pipe_text(std::string_view pipe) {
   constexpr std::string_view kTensor = "tensor_";
   if (pipe.starts_with(kTensor)) return fmt::format("tensor cores in {}", pipe.substr(kTensor.size()));
-  return "multiply-adds in FP32";
+  return pipe == kFp32 ? "multiply-adds in FP32" : fmt::format("FP32 from tensor cores as {}", pipe);
 }
 
 void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings) {
@@ -150,15 +176,18 @@ std::optional<Calibration> known_calibration(const Database& database, const Tar
   return *record;
 }
 
-std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
-                                          const GpuModel& gpu, const std::optional<Calibration>& ceilings) {
+std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const GpuModel& gpu,
+                                          const std::optional<Calibration>& ceilings) {
+  if (auto fault = batch_fault(time)) return fault;
   if (!ceilings) return std::nullopt;
   const Workload& workload = task.instantiator.workload();
+  const TemplateSpec& kernel = *task.spec;
   const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
-  const Need arithmetic{workload.flops, workload.gpus * ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
-                        "FP32 multiply-adds reach"};
-  if (task.spec->operation.bound == Ceiling::ffma && task.spec->operation.accumulator == ElementType::f32 &&
-      contradicts(arithmetic) && arithmetic_of(binary) == Arithmetic::fp32)
+  const std::string pipe = kernel.pipe ? std::string(name(*kernel.pipe)) : library_pipe(kernel.operation);
+  const std::string reach = pipe_text(pipe) + " reach";
+  const Need arithmetic{workload.flops, workload.gpus * ceiling_of(pipe, *ceilings) * kPerTera, "FLOP",
+                        "FLOP/s", reach.c_str()};
+  if (kernel.operation.bound == Ceiling::ffma && contradicts(arithmetic))
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, workload.gpus * static_cast<double>(gpu.l2_bytes)),
                     workload.gpus * std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",

@@ -18,10 +18,10 @@ namespace tiletune {
 
 struct GpuSlot;
 
-/// The column `pipe` of a kernel: "tensor_f16" where its machine code has matrix instructions, after the
-/// operation's first input of a type that they take, else "fp32" for sums in that; empty: no ceiling is
-/// known.
-std::string pipe_of(const Operation& operation, const Binary& binary);
+/// The column `pipe` of a kernel: the template's, if it has one; "tensor_f16" where the machine code has
+/// matrix instructions, after the operation's first input of a type that they take, else "fp32" for sums in
+/// that; empty: no ceiling is known.
+std::string pipe_of(const TemplateSpec& kernel, const Binary& binary);
 /// That of a library's kernel: tensor cores for whatever they take, else FP32.
 std::string library_pipe(const Operation& operation);
 
@@ -46,18 +46,21 @@ struct ClaimedTime {
   double median_us = 0;
   int launches_per_sample = 1;
   CachePolicy cache = CachePolicy::cold;
+  std::optional<double> isolated_us = {};  ///< in batches: of single launches
 };
 
 /// Why no kernel can be that fast, with the arithmetic: its floating-point operations or the bytes that it
-/// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain. None where
-/// nothing speaks against it, or where the ceilings are not known.
+/// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain; or why a
+/// kernel cannot be that much faster in batches than alone. None where nothing speaks against it; ceilings
+/// that are not known say nothing.
 ///
-/// Operations count where the accumulator is FP32 and the kernel, with the functions that it may call, has
-/// FP32 but neither tensor nor half-precision instructions, whose rates are not measured. They are those that
-/// the template states: an algorithm that needs fewer, such as Strassen's, cannot be distinguished from a
-/// kernel that leaves work out. Of bytes only those count that the L2 cache cannot hold or have kept.
-std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
-                                          const GpuModel& gpu, const std::optional<Calibration>& ceilings);
+/// The ceiling of operations is that of the fastest pipe for the declared types, whatever the machine code
+/// holds: tensor cores where the inputs are of their types, FP32 multiply-adds where sums are FP32, or the
+/// emulation that the template declares. Operations are those that the operation states: an algorithm that
+/// needs fewer, such as Strassen's, cannot be distinguished from a kernel that leaves work out. Of bytes only
+/// those count that the L2 cache cannot hold or have kept.
+std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const GpuModel& gpu,
+                                          const std::optional<Calibration>& ceilings);
 
 /// A line for the person watching about each GPU whose measured ceilings (arithmetic or copies) are more than
 /// 3% below those of the fastest of its model, each once. Its rows count like those of the others.

@@ -150,9 +150,9 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
     const Trial& row = candidate.trial;
     std::optional<std::string> why;
     if (row.outcome == Outcome::ok && row.median_us)
-      why = implausibility(
-          {*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)), sweep_.spec.measure.cache},
-          *candidate.task, *candidate.binary, slot.evaluator->target().model, slot.calibration);
+      why = implausibility({*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
+                            sweep_.spec.measure.cache, row.isolated_us},
+                           *candidate.task, slot.evaluator->target().model, slot.calibration);
     if (why && !sweep_.stopping && slot.drop_old_calibration())
       return queue.searches.defer(*candidate.task, candidate.index);
     add_roofline(candidate.trial, *candidate.task, slot.calibration);

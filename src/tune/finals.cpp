@@ -238,9 +238,9 @@ bool Finals::find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFin
   for (const Measured& time : measured.times) {
     Contender* finalist = finals.finalist(time.ticket);
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
-    const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache};
-    const auto why =
-        implausibility(claim, *finalist->task, *finalist->binary, queue.target().model, slot.calibration);
+    const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache,
+                            time.timing->isolated_us};
+    const auto why = implausibility(claim, *finalist->task, queue.target().model, slot.calibration);
     if (!why) continue;
     if (slot.drop_old_calibration()) return false;
     finalist->fault = Contender::Fault{Outcome::implausible, *why, &slot};

@@ -249,6 +249,7 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view) {
     if constexpr (requires { field.neutral; }) {
       const auto& value = policy.*field.member;
       if (value != field.neutral) identity.add(field.name, option_text(value));
+      if (field.name == "seed" && policy.seed == 0) identity.add("seed", "1");
     }
   });
   // A ladder screens each template against its own best.
@@ -270,6 +271,7 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, cons
       .add("arguments", all_arguments_text(instance))
       .add("workload", workload_identity(task).hex())
       .add("tolerance", fmt::format("{}", task.spec->tolerance_factor))
+      .add("pipe", task.spec->pipe ? std::string(name(*task.spec->pipe)) : "")
       .add("limits", fields_text(spec.limits))
       .add("kind", std::string(name(target.source)))
       .add("gpu", target.name)

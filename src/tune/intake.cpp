@@ -51,7 +51,7 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
   try {
     const std::vector<Resources> resources = read_all_resources(*compiled.binary);
     row.kernel_hash = kernel_hash(*compiled.binary);
-    row.pipe = pipe_of(candidate.task->spec->operation, *compiled.binary);
+    row.pipe = pipe_of(*candidate.task->spec, *compiled.binary);
     const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
     add_admission(row, resources, admission, candidate.instance, gpu);
     candidate.occupancies = admission.occupancies;

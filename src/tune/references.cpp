@@ -107,7 +107,7 @@ bool References::ready(TaskQueue& queue, std::size_t workload) {
   if (kit.compiling > 0) return false;
   if (operation.python && !kit.python && !kit.is_made) {
     try {
-      kit.python.emplace(task, sweep_.spec.measure.seed);
+      kit.python.emplace(task, sweep_.spec.input_seed());
     } catch (const UserError& error) {
       fail(queue, workload, fmt::format("{} {}", error.message(), error.remedy()));
       kit.is_made = true;

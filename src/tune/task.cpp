@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "inspect/elf.h"
 #include "space/instance.h"
 #include "spec/problem.h"
 #include "tune/identity.h"
@@ -188,6 +189,11 @@ MeasureRequest measure_request(const Task& task, const Instance& instance, const
     request.launches[i].symbol = binary.kernel_symbols.at(i);
   request.steps = instance.steps;
   request.constants = instance.constants;
+  try {
+    request.variables = CubinElf(binary.cubin).variables();
+  } catch (const UserError&) {
+    // What is wrong with the file, the driver says.
+  }
   request.workspace = instance.workspace;
   request.tolerance_factor = task.spec->tolerance_factor;
   return request;
@@ -458,6 +464,7 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
   request.accumulator = operation.accumulator;
   request.accumulation_bits = operation.accumulation_bits;
   request.policy = spec.measure;
+  request.policy.seed = spec.input_seed();
   if (operation.is_unverified) request.policy.verify = false;
   // Launches on several GPUs are timed one by one.
   if (request.workload.gpus > 1) request.policy.batch_below_us = 0;

@@ -70,7 +70,7 @@ class SpecTest : public ::testing::Test {
       "arguments": [{"scalar": "M", "type": "i32"}, {"scalar": "ldb", "type": "i64", "value": "N"},
                     {"scalar": "alpha", "type": "f32"}, {"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"}],
       "min_compute_capability": "7.0", "max_compute_capability": "12.0",
-      "tolerance_factor": 2.5})json");
+      "pipe": "tf32x3", "tolerance_factor": 2.5})json");
   }
   static Json axpy() {
     return Json::parse(R"json({

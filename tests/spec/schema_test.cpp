@@ -248,7 +248,8 @@ NamesByPointer enumerations_of(const Json& document) {
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
   const NamesByPointer in_manifest{{"/$defs/collective/properties/collective", spelled<Collective>()},
-                                   {"/$defs/element_type", spelled<ElementType>()}};
+                                   {"/$defs/element_type", spelled<ElementType>()},
+                                   {"/properties/pipe", spelled<Emulation>()}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
   const NamesByPointer in_operation{
       {"/properties/bound", spelled<Ceiling>()},

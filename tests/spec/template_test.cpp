@@ -42,6 +42,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   EXPECT_EQ(spec.min_compute_capability.text, "7.0");
   EXPECT_EQ(spec.max_compute_capability.text, "12.0");
   EXPECT_EQ(spec.tolerance_factor, 2.5);
+  EXPECT_EQ(spec.pipe, Emulation::tf32x3);
   EXPECT_FALSE(spec.operation.reference);
 }
 
@@ -57,11 +58,12 @@ TEST_F(TemplateTest, NumbersAndBooleansStandForTheirText) {
 TEST_F(TemplateTest, WhatMayBeLeftOutHasDefaults) {
   const TemplateSpec spec = load_patched(tile(), R"({"$schema": null, "teaches": null, "types": null,
     "template_arguments": null, "compile_options": null, "parameters": null, "derived": null, "constraints": null,
-    "launch": {"grid": [1], "dynamic_shared_bytes": null}, "min_compute_capability": null, "tolerance_factor": null})");
+    "launch": {"grid": [1], "dynamic_shared_bytes": null}, "min_compute_capability": null, "pipe": null, "tolerance_factor": null})");
   EXPECT_EQ(spec.operation.buffers[0].type, ElementType::f32);
   EXPECT_EQ(spec.operation.accumulator, ElementType::f32);
   EXPECT_EQ(spec.launches[0].dynamic_shared_bytes.text, "0");
   EXPECT_EQ(spec.tolerance_factor, 1.0);
+  EXPECT_EQ(spec.pipe, std::nullopt);
   EXPECT_TRUE(spec.parameters.empty());
   EXPECT_TRUE(spec.launches[0].template_arguments.empty());
 }
@@ -322,6 +324,7 @@ TEST_F(TemplateTest, FaultsOfTypes) {
           Fault{R"({"summary": ""})", "/summary", {"an empty string", "a string"}},
           Fault{R"({"operation": "gem"})", "/operation", {"'gem'", "'gemm'"}},
           Fault{R"({"types": {"A": "float"}})", "/types/A", {"\"float\"", "f32, f16, bf16, f64"}},
+          Fault{R"({"pipe": "f16"})", "/pipe", {"f16x3"}},
           Fault{R"({"tolerance_factor": 0})", "/tolerance_factor", {"0", "a number"}},
           Fault{R"({"tolerance_factor": "2"})", "/tolerance_factor", {"a string", "a number", "0", "2"}},
           Fault{
