@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -190,11 +191,17 @@ Module::Module(std::string_view cubin) : image_(cubin) {
 Module::~Module() { driver_api().module_unload(module_); }
 
 Module::Variable Module::variable(const std::string& symbol) const {
+  if (const auto found = find_variable(symbol)) return *found;
+  throw CudaError(CUDA_ERROR_NOT_FOUND, fmt::format("the kernel has no variable '{}'", symbol));
+}
+
+std::optional<Module::Variable> Module::find_variable(const std::string& symbol) const {
   CUdeviceptr address = 0;
-  Variable variable;
-  check(driver_api().module_global(&address, &variable.bytes, module_, symbol.c_str()), "cuModuleGetGlobal");
-  variable.address = address;
-  return variable;
+  std::size_t bytes = 0;
+  const CUresult found = driver_api().module_global(&address, &bytes, module_, symbol.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) return std::nullopt;
+  check(found, "cuModuleGetGlobal");
+  return Variable{address, bytes};
 }
 
 Kernel::Kernel(std::shared_ptr<const Module> module, const std::string& symbol) : module_(std::move(module)) {
@@ -242,7 +249,8 @@ Gpu::Gpu(int index) {
   check(api.context_retain(&context_, device), "cuDevicePrimaryCtxRetain");
   check(api.context_set_current(context_), "cuCtxSetCurrent");
   check(api.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-  open_devices().push_back(device);
+  std::vector<CUdevice>& open = open_devices();
+  if (std::find(open.begin(), open.end(), device) == open.end()) open.push_back(device);
 }
 
 // The context is released with the process: after a sticky error every call would only report it again.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -124,6 +125,8 @@ class Module {
   };
   /// A variable in device or constant memory. Throws CudaError when there is none.
   Variable variable(const std::string& symbol) const;
+  /// None where there is none.
+  std::optional<Variable> find_variable(const std::string& symbol) const;
   CUmod_st* get() const { return module_; }
 
  private:

@@ -218,6 +218,10 @@ void DeviceKernels::restore_rows(ElementType type, const BufferCopies& copies, D
                 words.rows.count, words.rows.columns, words.rows.pitch);
 }
 
+void DeviceKernels::copy(DeviceAddress to, DeviceAddress from, std::uint64_t bytes) {
+  run(kernel("copy_bytes"), bytes / sizeof(std::uint32_t), to, from, bytes);
+}
+
 const Kernel& DeviceKernels::with_all_shared(const std::string& symbol) {
   const bool is_new = !plain_.kernels.contains(symbol);
   const Kernel& loaded = kernel(symbol);

@@ -2,16 +2,20 @@
 
 typedef uint4 u128;
 
+// Element i of memory that holds a word again and again.
 template <typename T>
-__device__ inline T repeated(u32 word) { return T(u64(word) << 32 | word); }
+__device__ inline T repeated(u32 word, u64 i) { return T((u64(word) << 32 | word) >> (8 * (i * sizeof(T) % 4))); }
 template <>
-__device__ inline u128 repeated<u128>(u32 word) { return make_uint4(word, word, word, word); }
+__device__ inline u128 repeated<u128>(u32 word, u64) { return make_uint4(word, word, word, word); }
 
 // What lies between rows stays.
 template <typename T>
 __device__ inline void fill_rows(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch, u32 word) {
   T* const out = of_copy(first, copy_pitch);
-  for (u64 n = first_index(); n < count; n += index_stride()) out[element_of(n, columns, pitch)] = repeated<T>(word);
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = element_of(n, columns, pitch);
+    out[i] = repeated<T>(word, i);
+  }
 }
 
 template <typename T>
@@ -40,6 +44,14 @@ BY_SIZE(16)
 BY_SIZE(32)
 BY_SIZE(64)
 BY_SIZE(128)
+
+extern "C" __global__ void copy_bytes(u8* to, const u8* from, u64 count) {
+  const bool in_words = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % 4 == 0;
+  const u64 words = in_words ? count / 4 : 0;
+  for (u64 i = first_index(); i < words; i += index_stride())
+    reinterpret_cast<u32*>(to)[i] = reinterpret_cast<const u32*>(from)[i];
+  for (u64 i = words * 4 + first_index(); i < count; i += index_stride()) to[i] = from[i];
+}
 
 // A block for each multiprocessor takes all of its shared memory.
 extern "C" __global__ void fill_shared(u32 words, u32 word) {

@@ -144,6 +144,8 @@ class DeviceKernels {
   /// Fills the rows of copies with those of sets.
   void restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress first_set,
                     const SetChoice& choice, const ElementRows& rows);
+  /// Copies memory whoever allocated it: of variables side by side, the driver copies each alone.
+  void copy(DeviceAddress to, DeviceAddress from, std::uint64_t bytes);
   /// Fills the shared memory of all multiprocessors with a word.
   void fill_shared(std::uint32_t word);
   /// Reads memory into the L2 cache; it is a multiple of 16 bytes, the rest is left out.

@@ -212,7 +212,7 @@ class Finals {
       if (!verdict.finding) continue;
       runner.result.outcome =
           verdict.finding->outcome == Outcome::wrong_result ? Outcome::unstable : verdict.finding->outcome;
-      runner.result.reason = "correct at first, but beside other work: " + verdict.finding->reason;
+      runner.result.reason = "correct at first, but beside other work on the GPU: " + verdict.finding->reason;
       rebuild();
     }
   }
@@ -221,18 +221,19 @@ class Finals {
   /// Whoever wrote elsewhere is found in verify(1).
   void judge_launches() {
     buffers_.checks().settle();
-    const auto damages = [](const Runner& runner) {
-      return runner.kernel && runner.runs() && runner.kernel->check_own_surroundings();
-    };
-    const bool is_damaged = policy_.verify && (buffers_.check_surroundings() ||
-                                               std::any_of(runners_.begin(), runners_.end(), damages));
-    if (is_damaged) rebuild();
+    bool is_damaged = policy_.verify && buffers_.check_surroundings();
     for (Runner& runner : runners_) {
-      if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) continue;
+      if (!runner.kernel || !runner.runs()) continue;
+      auto finding = policy_.verify ? runner.kernel->check_own_surroundings() : std::nullopt;
+      is_damaged |= finding.has_value();
       // It was right before the rounds.
-      runner.result.outcome = Outcome::unstable;
-      runner.result.reason = runner.kernel->tally().reason();
+      if (!finding && runner.kernel->tally().wrong > 0)
+        finding = {Outcome::unstable, runner.kernel->tally().reason()};
+      if (!finding) continue;
+      runner.result.outcome = finding->outcome;
+      runner.result.reason = finding->reason;
     }
+    if (is_damaged) rebuild();
   }
 
   /// After launches of this kernel alone: damage is its own. Configurations that are tried again on the same
@@ -355,10 +356,11 @@ class Finals {
     timer_.clock().add(*shot.clock_mhz);
   }
 
-  /// As graphs: launched one by one, short kernels would wait for the host.
+  /// Short kernels in batches: launched one by one they would wait for the host.
   Figures sustained(const Nvml& nvml, const Runner& runner) {
-    return run_sustained(gpu_, nvml, runner.subject, timer_.record_batch(runner.subject), runner.estimate_us,
-                         policy_.finals.sustained_s, [&] { turn_(runner.result.ticket); });
+    const Batch batch = batched_ ? timer_.record_batch(runner.subject) : Batch{nullptr, 1};
+    return run_sustained(gpu_, nvml, runner.subject, batch, runner.estimate_us, policy_.finals.sustained_s,
+                         [&] { turn_(runner.result.ticket); });
   }
 
   /// The best finalists, and the baselines.

@@ -45,7 +45,8 @@ bool are_times_known(const std::vector<FinalistSamples>& finalists);
 /// that nothing could be said. `round_us` is what one round of all takes.
 int rounds_for(double round_us, int most, double longest_us);
 
-/// Runs a subject back to back for `seconds`, on all copies of its buffers in turn, and reads clock and power
+/// Runs a subject back to back for `seconds`, as the batch says (without a graph: on the first copy of its
+/// buffers), and reads clock and power
 /// over the second half of that time, after the first half has warmed the GPU up. Every some milliseconds it
 /// gets other inputs, and its outputs are checked; that is not timed. Returns sustained_us (time per launch),
 /// sustained_clock_mhz and sustained_power_w (the mean, from the energy counter if the GPU has one).

@@ -76,7 +76,7 @@ class SustainedRun {
     if (subject_.tally) subject_.buffers->checks().reserve(all.count);
     restore(subject_, all);
     gpu_.record(begins_.at(stretch));
-    for (int i = 0; i < repetitions_; ++i) batch_.graph->launch();
+    for (int i = 0; i < repetitions_; ++i) batch_.graph ? batch_.graph->launch() : subject_.launch(0);
     gpu_.record(ends_.at(stretch));
     if (subject_.tally) subject_.buffers->queue_check(all, subject_.tally);
     launches_ += static_cast<long>(repetitions_) * batch_.launches;
@@ -130,7 +130,11 @@ int rounds_for(double round_us, int most, double longest_us) {
 Figures run_sustained(Gpu& gpu, const Nvml& nvml, const Subject& subject, const Batch& batch,
                       double estimate_us, double seconds, const std::function<void()>& heartbeat) {
   const double batch_us = std::max(estimate_us, 1.0) * batch.launches;
-  const int repetitions = std::max(1, static_cast<int>(kStretchUs / batch_us));
+  // What is read and written is right once.
+  const auto& buffers = subject.buffers->request().workload.buffers;
+  const bool accumulates = std::any_of(buffers.begin(), buffers.end(),
+                                       [](const auto& one) { return one.role == BufferRole::inout; });
+  const int repetitions = accumulates ? 1 : std::max(1, static_cast<int>(kStretchUs / batch_us));
   SustainedRun(gpu, nvml, subject, batch, repetitions).run(seconds / 2, heartbeat);
   return SustainedRun(gpu, nvml, subject, batch, repetitions).run(seconds / 2, heartbeat);
 }

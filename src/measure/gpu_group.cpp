@@ -141,6 +141,7 @@ void GpuGroup::open_nccl() {
 Slices::Slices(GpuGroup& group, const Workload& workload, std::vector<DeviceAddress> wholes)
     : group_(group), workload_(workload), wholes_(std::move(wholes)) {
   group_.on_each([&](std::size_t gpu) {
+    group_.kernels(gpu).fill_shared(kNan);
     std::vector<GuardedBuffer>& slices = slices_.emplace_back();
     auto& addresses = addresses_.emplace_back();
     for (const Workload::SizedBuffer& buffer : workload_.buffers) {
@@ -195,9 +196,10 @@ void Slices::fill() {
   group_.join();
 }
 
-void Slices::restore(const std::vector<DeviceAddress>& wholes, std::uint32_t word) {
+void Slices::restore(std::uint32_t word) {
   group_.fork();
-  copy_inputs(wholes);
+  group_.on_each([&](std::size_t gpu) { group_.kernels(gpu).fill_shared(word); });
+  copy_inputs(wholes_);
   on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role != BufferRole::out) return;
@@ -247,7 +249,7 @@ void Slices::gather(std::size_t result) {
   }
 }
 
-std::optional<Finding> Slices::check(const std::vector<DeviceAddress>& wholes) {
+std::optional<Finding> Slices::check() {
   std::optional<Finding> finding;
   std::vector<std::uint64_t> sums;
   const auto sum_inputs = [&] {
@@ -267,7 +269,7 @@ std::optional<Finding> Slices::check(const std::vector<DeviceAddress>& wholes) {
   on_each_slice([&](std::size_t gpu, std::size_t place, const GuardedBuffer& slice) {
     const Workload::SizedBuffer& buffer = workload_.buffers[place];
     if (buffer.role == BufferRole::in)
-      copy_part(buffer, gpu, wholes[place], slice.data(), true, group_.stream(gpu));
+      copy_part(buffer, gpu, wholes_[place], slice.data(), true, group_.stream(gpu));
   });
   group_.join();
   const std::vector<std::uint64_t> wanted = sum_inputs();

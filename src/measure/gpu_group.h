@@ -126,8 +126,8 @@ class Slices {
 
   /// Copies the inputs of every GPU from the whole buffers.
   void fill();
-  /// Queues the filling of outputs with a word, and of what is read with its part of wholes.
-  void restore(const std::vector<DeviceAddress>& wholes, std::uint32_t word);
+  /// Queues the same, and the filling of outputs with a word.
+  void restore(std::uint32_t word);
   /// Queues, on each GPU's stream, copies of what it reads from wholes, on a GPU or the host.
   void copy_inputs(const std::vector<DeviceAddress>& wholes);
   /// Queues, on each GPU's stream, copies of what it writes to wholes in host memory. Outputs that every GPU
@@ -137,8 +137,8 @@ class Slices {
   std::size_t results() const;
   /// Queues the copying of one of the results into the whole.
   void gather(std::size_t result);
-  /// What was written that must not be, if anything: an input must be a part of these wholes.
-  std::optional<Finding> check(const std::vector<DeviceAddress>& wholes);
+  /// What was written that must not be, if anything: an input must be a part of the whole.
+  std::optional<Finding> check();
 
  private:
   template <typename Body>

@@ -111,7 +111,7 @@ void CheckQueue::queue(std::size_t launches, std::vector<CheckedOutput> where, s
     for (std::size_t part = 0; part < checked.copies.size(); ++part) {
       const BufferCopies& copies = checked.copies.at(part);
       kernels_.check_rows(outputs_[output].type, copies, checked.first_reference, checked.choices.at(part),
-                          rows_of(outputs_[output]), filled_with, checked.limits.front().of_element(), checks,
+                          rows_of(outputs_[output]), filled_with, checked.limits.of_element(), checks,
                           outputs_.size());
       checks += copies.count * outputs_.size() * sizeof(LaunchCheck);
     }
@@ -130,7 +130,7 @@ void CheckQueue::settle() {
       const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
       ++tally.checked;
       for (std::size_t output = 0; output < outputs_.size(); ++output) {
-        const ErrorLimits& limits = queued.where[output].limits[launch];
+        const ErrorLimits& limits = queued.where[output].limits;
         if (!is_wrong(outputs_[output], of_launch[output], limits)) continue;
         if (tally.wrong++ == 0) tally.first_fault = describe(outputs_[output], of_launch[output], limits);
         break;

@@ -53,12 +53,12 @@ struct LaunchTally {
 
 /// Samples that are queued at a time.
 inline constexpr int kLongestSeries = 16;
-/// How many of a buffer's copies, and thus of a sample's launches, are checked.
+/// How many copies of its buffers a problem has, and launches a batch.
 inline constexpr std::size_t kMostCopies = 100;
 
 /// By how much one output may differ from its reference.
 struct ErrorLimits {
-  double reference_rms = 0;
+  double reference_rms = 0;                 ///< the largest of several
   double error_bound = 0;                   ///< norm-wise, relative
   std::optional<Tolerance> tolerance = {};  ///< of each element, in place of the bound
 
@@ -72,7 +72,7 @@ struct CheckedOutput {
   std::array<BufferCopies, 2> copies;  ///< where the launches wrote it
   std::array<SetChoice, 2> choices;    ///< of their references
   DeviceAddress first_reference = 0;
-  std::vector<ErrorLimits> limits;  ///< of each launch
+  ErrorLimits limits;
 };
 
 /// "3 of 4096 elements of c differ from the reference by more than 1e-06 + 1e-05 x |reference|"

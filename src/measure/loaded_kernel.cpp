@@ -6,6 +6,32 @@
 
 namespace tiletune {
 
+namespace {
+
+/// What a variable takes among others, so that each can be read in words.
+std::size_t place_of(const Module::Variable& variable) {
+  constexpr std::size_t kAlignment = 16;
+  return (variable.bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Neighbours as one: a kernel may have hundreds.
+std::vector<Module::Variable> merged(std::vector<Module::Variable> variables) {
+  constexpr std::size_t kGap = 64;
+  std::sort(variables.begin(), variables.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
+  std::vector<Module::Variable> ranges;
+  for (const Module::Variable& variable : variables) {
+    const bool is_near =
+        !ranges.empty() && variable.address < ranges.back().address + ranges.back().bytes + kGap;
+    if (!is_near) ranges.push_back(variable);
+    const DeviceAddress end = variable.address + variable.bytes;
+    ranges.back().bytes = std::max<std::size_t>(ranges.back().bytes, end - ranges.back().address);
+  }
+  return ranges;
+}
+
+}  // namespace
+
 std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
                                const std::vector<KernelLaunch>& launches) {
   std::vector<Kernel> kernels;
@@ -69,9 +95,19 @@ LoadedKernel::~LoadedKernel() {
   }
 }
 
+/// Calls `body(variable, initial)`, `initial` being where what it is to hold lies.
+template <typename Body>
+void LoadedKernel::for_each_variable(const Member& member, const Body& body) {
+  DeviceAddress initial = member.initial.address();
+  for (const Module::Variable& variable : member.variables) {
+    body(variable, initial);
+    initial += place_of(variable);
+  }
+}
+
 std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
   Gpu& there = gpu_of(gpu);
-  DeviceKernels& kernels = group_ != nullptr ? group_->kernels(gpu) : buffers_.kernels();
+  DeviceKernels& kernels = device_kernels(gpu);
   auto member = std::make_unique<Member>();
   member->module = std::make_shared<const Module>(request_.cubin);
   member->kernels = kernels_of(member->module, request_.launches);
@@ -81,11 +117,18 @@ std::unique_ptr<LoadedKernel::Member> LoadedKernel::load(std::size_t gpu) {
     member->addresses = slices_->addresses(gpu);
     member->addresses.insert(own.begin(), own.end());
   }
-  for (const std::string& name : request_.variables) {
-    const Module::Variable variable = member->module->variable(name);
-    member->variables.emplace_back(variable, DeviceBuffer::apart(variable.bytes));
-    there.copy_on_device(member->variables.back().second.address(), variable.address, variable.bytes);
+  for (const std::string& name : request_.variables)
+    if (const auto variable = member->module->find_variable(name)) member->variables.push_back(*variable);
+  member->variables = merged(std::move(member->variables));
+  std::size_t bytes = 0;
+  for (const Module::Variable& variable : member->variables) bytes += place_of(variable);
+  if (bytes > 0) {
+    member->initial = DeviceBuffer::apart(2 * bytes);
+    there.fill8(member->initial.address(), 0, member->initial.bytes());
   }
+  for_each_variable(*member, [&](const Module::Variable& variable, DeviceAddress initial) {
+    kernels.copy(initial, variable.address, variable.bytes);
+  });
   return member;
 }
 
@@ -232,10 +275,8 @@ std::vector<std::function<void()>> LoadedKernel::parts() {
 Subject LoadedKernel::subject(bool remembers) {
   Subject subject{[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_,
                   tally_};
-  subject.prepare = [this, remembers] {
-    if (remembers) return copy_constants();
-    prepare(buffers_.filled_with());
-    forget();
+  subject.prepare = [this, remembers](std::size_t copy) {
+    remembers ? copy_constants(copy) : prepare(buffers_.filled_with(), copy);
   };
   subject.inputs.same = !request_.constants.empty();
   if (group_ == nullptr) return subject;
@@ -267,46 +308,50 @@ std::size_t LoadedKernel::narrowest() const {
 template <typename Body>
 void LoadedKernel::on_each_member(const Body& body) {
   if (group_ != nullptr) group_->fork();
-  on_each([&](std::size_t gpu) { body(*members_[gpu], gpu_of(gpu)); });
+  on_each([&](std::size_t gpu) { body(*members_[gpu], gpu); });
   if (group_ != nullptr) group_->join();
 }
 
 void LoadedKernel::reset() {
-  on_each_member([](const Member& member, Gpu& /*gpu*/) { member.workspace->reset(); });
+  on_each_member([](const Member& member, std::size_t /*gpu*/) { member.workspace->reset(); });
 }
 
-void LoadedKernel::prepare(std::uint32_t word) {
-  on_each_member([&](const Member& member, Gpu& /*gpu*/) { member.workspace->poison(word); });
-  copy_constants();
+void LoadedKernel::prepare(std::uint32_t word, std::size_t copy) {
+  on_each_member([&](const Member& member, std::size_t /*gpu*/) { member.workspace->poison(word); });
+  forget();
+  copy_constants(copy);
 }
 
-void LoadedKernel::copy_constants() {
+void LoadedKernel::copy_constants(std::size_t copy) {
   if (request_.constants.empty()) return;
-  on_each_member([&](const Member& member, Gpu& gpu) {
+  on_each_member([&](const Member& member, std::size_t gpu) {
     for (const ConstantCopy& constant : request_.constants)
       copy_between(member.module->variable(symbol_of_variable(constant.symbol)).address,
-                   buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes),
-                   gpu.stream());
+                   buffers_.addresses(copy).at(constant.buffer), static_cast<std::size_t>(constant.bytes),
+                   gpu_of(gpu).stream());
   });
 }
 
 void LoadedKernel::forget() {
   if (request_.variables.empty()) return;
-  on_each_member([](const Member& member, Gpu& gpu) {
-    for (const auto& [variable, initial] : member.variables)
-      gpu.copy_on_device(variable.address, initial.address(), variable.bytes);
+  on_each_member([&](const Member& member, std::size_t gpu) {
+    for_each_variable(member, [&](const Module::Variable& variable, DeviceAddress initial) {
+      device_kernels(gpu).copy(variable.address, initial, variable.bytes);
+    });
   });
 }
 
 bool LoadedKernel::can_remember() {
   if (!request_.workspace.empty()) return true;
   const Member& member = *members_.front();
+  if (member.variables.empty()) return false;
+  const std::size_t bytes = member.initial.bytes() / 2;
   DeviceKernels& kernels = buffers_.kernels();
-  return std::any_of(member.variables.begin(), member.variables.end(), [&](const auto& each) {
-    const auto& [variable, initial] = each;
-    return kernels.checksum(variable.address, variable.bytes) !=
-           kernels.checksum(initial.address(), variable.bytes);
+  for_each_variable(member, [&](const Module::Variable& variable, DeviceAddress initial) {
+    kernels.copy(initial + bytes, variable.address, variable.bytes);
   });
+  return kernels.checksum(member.initial.address(), bytes) !=
+         kernels.checksum(member.initial.address() + bytes, bytes);
 }
 
 template <typename Check>

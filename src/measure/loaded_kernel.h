@@ -53,9 +53,9 @@ class LoadedKernel {
 
   /// The configuration's own workspace as before the first launch.
   void reset();
-  /// Queues what precedes every launch: workspaces are filled (KernelWorkspace::poison), and constants get
-  /// what the buffers hold.
-  void prepare(std::uint32_t word);
+  /// Queues what precedes every launch: workspaces are filled (KernelWorkspace::poison), variables become
+  /// what they were when the kernel was loaded, and constants get what the copy of the buffers holds.
+  void prepare(std::uint32_t word, std::size_t copy = 0);
   std::optional<Finding> check_own();
   std::optional<Finding> check_own_surroundings();
   /// What is damaged of the problem's buffers, or else of its own. By this kernel, where no other was
@@ -71,8 +71,9 @@ class LoadedKernel {
     std::shared_ptr<const Module> module;
     std::vector<Kernel> kernels;  ///< by launch
     std::unique_ptr<KernelWorkspace> workspace;
-    /// A variable, and what it holds before each launch.
-    std::vector<std::pair<Module::Variable, DeviceBuffer>> variables;
+    std::vector<Module::Variable> variables;
+    DeviceBuffer
+        initial;  ///< what these hold before each launch, one behind the other; then space for as much
     std::map<std::string, DeviceAddress> addresses;    ///< slices and workspaces, on several GPUs
     DeviceBuffer lists;                                ///< of addresses on all GPUs
     std::map<std::string, DeviceAddress> peers;        ///< where the list of each array lies
@@ -86,14 +87,19 @@ class LoadedKernel {
 
   template <typename Body>
   void on_each(const Body& body);
+  template <typename Body>
+  static void for_each_variable(const Member& member, const Body& body);
   void forget();
-  void copy_constants();
+  void copy_constants(std::size_t copy);
   template <typename Body>
   void on_each_member(const Body& body);
   template <typename Check>
   std::optional<Finding> first_finding(const Check& check);
 
   std::unique_ptr<Member> load(std::size_t gpu);
+  DeviceKernels& device_kernels(std::size_t number) {
+    return group_ != nullptr ? group_->kernels(number) : buffers_.kernels();
+  }
   Gpu& gpu_of(std::size_t number) { return group_ != nullptr ? group_->gpu(number) : gpu_; }
   void list_peers(std::size_t gpu);
   void bind(std::size_t gpu, std::size_t copy);

@@ -40,14 +40,13 @@ class Measurement {
     return false;
   }
 
-  /// What the launch that was verified left in the outputs, or one more where none was.
+  /// What a launch leaves in the outputs, by the same inputs for all configurations.
   void store_outputs() {
     if (request_.outputs.empty()) return;
-    if (!buffers_.request().policy.verify) {
-      buffers_.poison(0);
-      kernel_.prepare(kNan);
-      kernel_.launch();
-    }
+    buffers_.use_first_set();
+    buffers_.poison(0);
+    kernel_.prepare(kNan);
+    kernel_.launch();
     for (const OutputFile& file : request_.outputs) buffers_.store(file);
   }
 
@@ -66,7 +65,8 @@ class Measurement {
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
     if (result.outcome == Outcome::ok) share_out();
-    if (result.outcome == Outcome::ok && kernel_.can_remember()) remember();
+    if (buffers_.request().policy.verify && result.outcome == Outcome::ok && kernel_.can_remember())
+      remember();
     buffers_.checks().settle();
     if (kernel_.tally().wrong == 0) return;
     // It was right before: the result changes from launch to launch.
@@ -79,11 +79,12 @@ class Measurement {
   /// left: they must be right, too, and take as long.
   void remember() {
     constexpr double kLongestUs = 0.1e6;
-    constexpr double kFewest = 5, kMost = 30;
+    constexpr double kMost = 30;
     constexpr double kFaster = 0.75, kFasterUs = 2;
     const Timing& timing = *result.timing;
     const double alone_us = timing.isolated_us.value_or(timing.median_us);
-    const auto count = static_cast<int>(std::clamp(kLongestUs / alone_us, kFewest, kMost));
+    const auto count =
+        static_cast<int>(std::clamp(kLongestUs / alone_us, alone_us > kLongestUs ? 1.0 : 5.0, kMost));
     std::vector<double> times_us;
     for (const Shot& shot :
          timer_.singles(kernel_.subject(true), buffers_.request().policy.cache, alone_us, count))
@@ -92,8 +93,9 @@ class Measurement {
     if (remembering_us > kFaster * alone_us - kFasterUs) return;
     result.outcome = Outcome::implausible;
     result.reason = fmt::format(
-        "a launch takes {:.3g} us where it finds what launches before it left in the kernel's "
-        "variables, and {:.3g} us where it does not: it does not compute its result each time",
+        "a launch takes {:.3g} us if it finds what earlier launches left in variables or workspaces, and "
+        "{:.3g} us "
+        "if not: it does not do the same work each time",
         remembering_us, alone_us);
   }
 

@@ -106,6 +106,7 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary*
     checked.push_back(slots_[i].buffer);
   }
   kernels_.fill_shared(kNan);
+  upload_sets();
   checks_.emplace(gpu_, kernels_, std::move(checked));
   if (!request_.inputs.empty()) check_input_kernels();
   make_sets(sets);
@@ -114,28 +115,30 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, ComputeLibrary*
 
 /// How many sets fit into memory, beside the buffers with their guards and the copies with which a reference
 /// is computed: of FP64 numbers, or of integers as they are.
-std::size_t ProblemBuffers::wanted_sets() const {
+std::size_t ProblemBuffers::wanted_sets() {
   const Workload& workload = request_.workload;
   constexpr std::size_t kPage = std::size_t{4} << 20;
   std::size_t needed = 0;
   std::size_t copies = 0;
   std::string sum;
   for (const auto& buffer : workload.buffers) {
-    needed += data_bytes(buffer) + kPage;
+    const bool twice = buffer.role == BufferRole::inout;
+    needed += data_bytes(buffer) * (twice ? 2 : 1) + kPage;
+    if (workload.gpus > 1)
+      needed += static_cast<std::size_t>(workload.elements_on_each(buffer)) * size_bytes(buffer.type) + kPage;
     copies += reference_bytes(buffer);
-    sum += fmt::format("{} {} + ", buffer.name, human_bytes(data_bytes(buffer)));
+    sum += fmt::format("{} {}{} + ", buffer.name, twice ? "2 x " : "", human_bytes(data_bytes(buffer)));
   }
   needed += copies;
-  const std::size_t set = set_bytes(workload);
   const std::size_t free = gpu_.free_bytes();
-  if (needed + set > free)
-    throw GpuError(fmt::format(
-        "{}copies for the reference {} + inputs and outputs once more {} = {} > {} of GPU memory that are "
-        "free",
-        sum, human_bytes(copies), human_bytes(set), human_bytes(needed + set), human_bytes(free)));
-  return has_sets(workload)
-             ? std::clamp<std::size_t>((free - needed) / std::max<std::size_t>(set, 1), 1, kSets)
-             : 1;
+  if (needed > free)
+    throw GpuError(fmt::format("{}copies for the reference {} = {} > {} of GPU memory that are free", sum,
+                               human_bytes(copies), human_bytes(needed), human_bytes(free)));
+  const std::size_t set = std::max<std::size_t>(set_bytes(workload), 1);
+  keeps_inputs_ = needed + set <= free;
+  // The rest is for workspaces, copies and other places.
+  return keeps_inputs_ && has_sets(workload) ? std::clamp<std::size_t>((free - needed) / 2 / set, 1, kSets)
+                                             : 1;
 }
 
 std::vector<GuardedBuffer> ProblemBuffers::allocated() const {
@@ -161,7 +164,9 @@ std::vector<DeviceAddress> ProblemBuffers::wholes() const {
 std::vector<DeviceAddress> ProblemBuffers::contents() const {
   std::vector<DeviceAddress> contents;
   for (const Slot& slot : slots_)
-    contents.push_back(slot.buffer.role == BufferRole::out ? 0 : slot.contents.at(set_of_[0]));
+    contents.push_back(slot.buffer.role == BufferRole::out ? 0
+                       : slot.contents.bytes > 0           ? slot.contents.at(set_of_[0])
+                                                           : slot.data());
   return contents;
 }
 
@@ -242,8 +247,14 @@ void ProblemBuffers::add_sets(std::size_t wanted) {
   const std::size_t fit = gpu_.free_bytes() / 4 / std::max<std::size_t>(set_bytes(request_.workload), 1);
   const auto timely = static_cast<std::size_t>(kSetsSeconds / std::max(set_s_, 1e-4));
   const std::size_t count = std::min({wanted, fit, timely});
-  if (sets_ < kSets || count <= sets_) return;
-  make_sets(count);
+  // Once; what configurations agree on takes too long.
+  if (!request_.candidates.empty() || sets_ != kSets || count <= sets_) return;
+  try {
+    make_sets(count);
+  } catch (const CudaError& error) {
+    if (!error.out_of_memory()) throw;
+    make_sets(kSets);
+  }
   restore({}, {}, kNan);
 }
 
@@ -278,12 +289,16 @@ void ProblemBuffers::relocate() {
 
 void ProblemBuffers::refill() {
   drop_copies();
-  for (const Slot& slot : slots_) {
-    slot.memory.fill(gpu_);
-    if (slot.buffer.role == BufferRole::out)
-      kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
-    else
-      gpu_.copy_on_device(slot.data(), slot.contents.at(set_of_[0]), slot.bytes());
+  if (!keeps_inputs_) {
+    fill(0);
+  } else {
+    for (const Slot& slot : slots_) {
+      slot.memory.fill(gpu_);
+      if (slot.buffer.role == BufferRole::out)
+        kernels_.fill_bands(padding_of(slot.buffer, slot.data()), slot.memory.pattern());
+      else
+        gpu_.copy_on_device(slot.data(), slot.contents.at(set_of_[0]), slot.bytes());
+    }
   }
   if (slices_) slices_->fill();
 }
@@ -296,24 +311,29 @@ void ProblemBuffers::rebuild() {
 void ProblemBuffers::make_sets(std::size_t count) {
   // What was queued may still compare with the sets that there are.
   gpu_.synchronize();
+  drop_copies();
   sets_ = count;
   for (Slot& slot : slots_) {
     slot.contents = {};
     slot.reference = {};
-    slot.rms.clear();
+    slot.rms.reset();
   }
   for (Slot& slot : slots_)
-    if (slot.buffer.role != BufferRole::out) slot.contents = Sets(count, slot.bytes());
+    if (slot.buffer.role == BufferRole::inout || (slot.buffer.role == BufferRole::in && keeps_inputs_))
+      slot.contents = Sets(count, slot.bytes());
   for (std::size_t set = 0; set < count; ++set) {
     const Clock::time_point started = Clock::now();
     fill(set);
     for (Slot& slot : slots_) {
       if (slot.buffer.role == BufferRole::out) continue;
-      gpu_.copy_on_device(slot.contents.at(set), slot.data(), slot.bytes());
+      slot.contents.checksums.resize(count);
       slot.contents.checksums[set] = kernels_.checksum(slot.data(), slot.bytes());
+      if (slot.contents.bytes > 0) gpu_.copy_on_device(slot.contents.at(set), slot.data(), slot.bytes());
     }
     compute_references(set);
     set_s_ = seconds_since(started);
+    constexpr double kLongest = 5;
+    if (set_s_ > kLongest) count = sets_ = 1;
   }
 }
 
@@ -391,8 +411,7 @@ void ProblemBuffers::compute_references(std::size_t set) {
     if (slot.reference.bytes == 0) slot.reference = Sets(sets_, bytes);
     gpu_.copy_on_device(slot.reference.at(set), computed.address(), bytes);
     slot.reference.checksums[set] = kernels_.checksum(computed.address(), bytes);
-    slot.rms.resize(sets_);
-    slot.rms[set] = compare(slot, computed.address()).reference_rms;
+    slot.rms = std::max(slot.rms.value_or(0), compare(slot, computed.address()).reference_rms);
   }
 }
 
@@ -440,6 +459,11 @@ bool ProblemBuffers::sets_are_intact() {
 
 void ProblemBuffers::draw() { draw({}, {}); }
 
+void ProblemBuffers::use_first_set() {
+  set_of_[0] = 0;
+  upload_sets();
+}
+
 CopyRange ProblemBuffers::draw(const CopyRange& launches, const InputRules& rules) {
   const std::size_t places = set_of_.size();
   CopyRange drawn{0, places};
@@ -468,10 +492,7 @@ CopyRange ProblemBuffers::draw(const CopyRange& launches, const InputRules& rule
 
 /// Queued: what was drawn before may still be in use.
 void ProblemBuffers::upload_sets() {
-  constexpr std::size_t kDraws = 4 * kLongestSeries;
-  const std::size_t bytes = kMostCopies * sizeof(std::uint32_t);
-  if (!drawn_) drawn_ = std::make_unique<PinnedBuffer>(kDraws * bytes);
-  std::byte* const to = drawn_->data() + draws_++ % kDraws * bytes;
+  std::byte* const to = drawn_.data() + draws_++ % kDraws * kMostCopies * sizeof(std::uint32_t);
   std::memcpy(to, set_of_.data(), set_of_.size() * sizeof(std::uint32_t));
   gpu_.copy_to_device(set_numbers_.address(), to, set_of_.size() * sizeof(std::uint32_t));
 }
@@ -485,18 +506,16 @@ void ProblemBuffers::invalidate(const CopyRange& copies, const InputRules& rules
   const CopyRange inputs = draw(copies, rules);
   const auto number = static_cast<std::uint32_t>(random_());
   filled_with_ = std::array{kNan, kOtherNan, number, number}.at(random_() % 4);
-  kernels_.fill_shared(filled_with_);
   restore(copies, inputs, filled_with_);
   if (!slices_) return;
   GpuGroup& group = slices_->group();
   group.fork();
-  group.on_each([&](std::size_t gpu) { group.kernels(gpu).fill_shared(filled_with_); });
   group.flush_others(request_.policy.cache == CachePolicy::dirty);
   group.join();
 }
 
 void ProblemBuffers::restore(const CopyRange& copies, const CopyRange& inputs, std::uint32_t word) {
-  if (slices_) return slices_->restore(contents(), word);
+  if (!slices_) kernels_.fill_shared(word);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     const ElementRows rows = rows_of(slot.buffer);
@@ -504,11 +523,12 @@ void ProblemBuffers::restore(const CopyRange& copies, const CopyRange& inputs, s
     for (std::size_t part = 0; part < all.copies.size(); ++part) {
       if (slot.buffer.role == BufferRole::out)
         kernels_.fill_rows(slot.buffer.type, all.copies.at(part), rows, word);
-      else
+      else if (slot.contents.bytes > 0)
         kernels_.restore_rows(slot.buffer.type, all.copies.at(part), slot.contents.at(0),
                               all.choices.at(part), rows);
     }
   }
+  if (slices_) slices_->restore(word);
 }
 
 ProblemBuffers::Places ProblemBuffers::places(std::size_t slot, const CopyRange& copies,
@@ -533,17 +553,14 @@ void ProblemBuffers::touch_inputs() {
 }
 
 void ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
-  if (!has_reference()) return;
+  if (!has_reference() || !request_.policy.verify) return;
   gather();
   std::vector<CheckedOutput> where;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
     const Places all = places(output, copies, slot.reference);
-    CheckedOutput& checked =
-        where.emplace_back(CheckedOutput{all.copies, all.choices, slot.reference.at(0), {}});
-    for (std::size_t copy = copies.first; copy < copies.first + copies.count; ++copy)
-      checked.limits.push_back(
-          limits_of(slot, tally->tolerance_factor, slot.rms[set_of_[copy % set_of_.size()]]));
+    where.push_back({all.copies, all.choices, slot.reference.at(0),
+                     limits_of(slot, tally->tolerance_factor, slot.rms.value())});
   }
   checks_->queue(copies.count, std::move(where), filled_with_, std::move(tally));
 }
@@ -573,12 +590,23 @@ Verification ProblemBuffers::verify(double tolerance_factor, bool whole) {
   return verification;
 }
 
+/// A result that is small by chance has no smaller errors: they are judged by the largest of the references.
+void ProblemBuffers::use_scale(ComparisonResult& result, const Slot& slot) {
+  if (!(*slot.rms > 0)) return;
+  const double error = result.reference_rms > 0
+                           ? result.relative_error * result.reference_rms
+                           : result.relative_error / std::sqrt(static_cast<double>(slot.buffer.values()));
+  result.relative_error = error / *slot.rms;
+  result.reference_rms = *slot.rms;
+}
+
 /// With the reference, where there is one.
 void ProblemBuffers::compare_result(double tolerance_factor, Verification& verification) {
   if (!has_reference()) return;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
-    const ComparisonResult result = compare(slot, slot.reference.at(set_of_[0]));
+    ComparisonResult result = compare(slot, slot.reference.at(set_of_[0]));
+    use_scale(result, slot);
     const ErrorLimits limits = limits_of(slot, tolerance_factor, result.reference_rms);
     Accuracy& accuracy = *verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
@@ -622,7 +650,7 @@ std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAdd
 std::optional<Finding> ProblemBuffers::check_inputs() {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    if (slot.buffer.role != BufferRole::in || slices_) continue;
+    if (slot.buffer.role != BufferRole::in) continue;
     std::uint64_t difference = 0;
     for (const std::uint32_t set : set_of_) difference -= slot.contents.checksums[set];
     for (const BufferCopies& copies : places(i, {0, set_of_.size()}, slot.contents).copies)
@@ -635,7 +663,7 @@ std::optional<Finding> ProblemBuffers::check_inputs() {
 
 std::optional<Finding> ProblemBuffers::check_surroundings() {
   if (slices_) {
-    if (auto finding = slices_->check(contents())) return finding;
+    if (auto finding = slices_->check()) return finding;
   }
   for (const Slot& slot : slots_) {
     if (auto finding = slot.memory.check(kernels_)) return finding;

@@ -74,6 +74,8 @@ class ProblemBuffers {
 
   /// Chooses another set of inputs for the launch on the first copy.
   void draw();
+  /// Chooses the first set, which is the same in all sweeps of a seed.
+  void use_first_set();
   /// Queues the restoring of what a launch on the first copy reads and writes: inputs get what was drawn,
   /// outputs become NaN (variant 0) or some number.
   void poison(int variant);
@@ -81,7 +83,7 @@ class ProblemBuffers {
   /// own, as far as there are sets; of many launches only some get other ones. Outputs and shared memory are
   /// filled with a NaN or with some number: a kernel cannot tell these launches from those that are verified.
   void invalidate(const CopyRange& copies, const InputRules& rules);
-  /// The word that invalidate() filled with.
+  /// The word that poison() or invalidate() filled with.
   std::uint32_t filled_with() const { return filled_with_; }
   /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
   void touch_inputs();
@@ -96,7 +98,7 @@ class ProblemBuffers {
   void store(const OutputFile& file);
   /// The checksum of each output's bits, in the buffers' order.
   std::vector<std::uint64_t> output_checksums();
-  /// Guard bands, padding, inputs and their sets: has anything been written that must not be?
+  /// Guard bands, padding and inputs: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything again after a kernel damaged it.
   void rebuild();
@@ -112,6 +114,8 @@ class ProblemBuffers {
   bool agree_with(const std::map<std::string, DeviceBuffer>& others);
 
  private:
+  /// So many draws of sets are under way at most.
+  static constexpr std::size_t kDraws = 4 * kLongestSeries;
   /// Further copies of one buffer, each followed by a guard band.
   struct Copies {
     DeviceBuffer memory;
@@ -127,9 +131,9 @@ class ProblemBuffers {
   struct Slot {
     Workload::SizedBuffer buffer;
     GuardedBuffer memory;
-    Sets contents;            ///< what it holds before a launch; none of an output
-    Sets reference;           ///< what a launch leaves in it; none of an input
-    std::vector<double> rms;  ///< of each reference
+    Sets contents;              ///< what it holds before a launch; none of an output
+    Sets reference;             ///< what a launch leaves in it; none of an input
+    std::optional<double> rms;  ///< the largest of the references
 
     DeviceAddress data() const { return memory.data(); }
     std::size_t bytes() const { return memory.bytes(); }
@@ -139,9 +143,10 @@ class ProblemBuffers {
   void use(std::vector<GuardedBuffer> memory);
   void gather(std::size_t result = 0);
   void compare_result(double tolerance_factor, Verification& verification);
+  static void use_scale(ComparisonResult& result, const Slot& slot);
   CopyCounts wanted_copies() const;
   Copies copies_of(const Slot& slot, std::size_t count) const;
-  std::size_t wanted_sets() const;
+  std::size_t wanted_sets();
   void make_sets(std::size_t count);
   void add_sets(std::size_t wanted);
   /// Returns the copies of inputs that got other ones.
@@ -162,7 +167,7 @@ class ProblemBuffers {
   void check_input_kernels();
   std::vector<std::uint64_t> checksums();
   void compute_references(std::size_t set);
-  bool has_reference() const { return !compared_.empty() && !slots_[compared_.front()].rms.empty(); }
+  bool has_reference() const { return !compared_.empty() && slots_[compared_.front()].rms; }
   bool sets_are_intact();
   std::optional<Finding> check_inputs();
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
@@ -179,11 +184,12 @@ class ProblemBuffers {
   std::map<std::string, DeviceAddress> addresses_;
   std::function<std::map<std::string, DeviceBuffer>()> consensus_;  ///< where one makes the reference
   std::size_t sets_ = 0;
+  bool keeps_inputs_ = true;              ///< else there is one set, and inputs lie in the buffers alone
   double set_s_ = 0;                      ///< what it took to make the last one
   std::vector<std::uint32_t> set_of_{0};  ///< by copy of the inputs: the set that it has
   bool hold_all_ = false;                 ///< whether these are as different as can be
   DeviceBuffer set_numbers_ = DeviceBuffer::apart(kMostCopies * sizeof(std::uint32_t));  ///< the same
-  std::unique_ptr<PinnedBuffer> drawn_;  ///< what was copied there last
+  PinnedBuffer drawn_{kDraws * kMostCopies * sizeof(std::uint32_t)};  ///< what was copied there last
   std::size_t draws_ = 0;
   std::mt19937_64 random_{std::random_device()()};
   std::uint32_t filled_with_ = 0;      ///< what outputs held before the launches that were timed last

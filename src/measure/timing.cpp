@@ -30,7 +30,7 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 
 void restore(const Subject& subject, const CopyRange& copies) {
   if (subject.buffers != nullptr) subject.buffers->invalidate(copies, subject.inputs);
-  if (subject.prepare) subject.prepare();
+  if (subject.prepare) subject.prepare(copies.first);
 }
 
 Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> heartbeat, std::function<void()> wait)
@@ -185,6 +185,7 @@ std::vector<Shot> Timer::singles(const Subject& subject, CachePolicy cache, doub
     timed.first = next_copy_++ % copies;
     restore(subject, timed);
     subject.launch(before);
+    if (subject.prepare) subject.prepare(timed.first);
   };
   part.timed = [&] { subject.launch(timed.first); };
   part.copies = [&] { return timed; };

@@ -24,7 +24,8 @@ struct Subject {
   std::function<std::size_t()> copies = {};      ///< of its buffers; asked for only where several are needed
   ProblemBuffers* buffers = nullptr;             ///< whose outputs become invalid before every timed launch
   std::shared_ptr<LaunchTally> tally = nullptr;  ///< of checked launches; none: they are not checked
-  std::function<void()> prepare = {};  ///< queues what is due to its own memory before each launch or batch
+  /// Queues what is due to its own memory before each launch on a copy, or before a batch.
+  std::function<void(std::size_t copy)> prepare = {};
   InputRules inputs = {};
   /// On several GPUs: what each one's part took, for each of the last launches.
   std::function<std::vector<std::vector<double>>(int launches)> gpu_times_us = {};

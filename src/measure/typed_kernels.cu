@@ -88,9 +88,10 @@ __device__ inline double error_of(T value, T reference) {
 }
 __device__ inline double error_of(double value, double reference) { return fabs(value - reference); }
 
+// Whether element i still holds what fill_rows() left.
 template <typename T>
-__device__ inline bool holds(T value, u32 word) {
-  const u64 twice = u64(word) << 32 | word;
+__device__ inline bool holds(T value, u32 word, u64 element) {
+  const u64 twice = (u64(word) << 32 | word) >> (8 * (element * sizeof(T) % 4));
   const u8* const bytes = reinterpret_cast<const u8*>(&value);
   bool same = true;
   for (u32 i = 0; i < sizeof(T); ++i) same = same && bytes[i] == u8(twice >> (8 * i));
@@ -144,7 +145,7 @@ __device__ inline Comparison compared(const ELEMENT* out, const REFERENCE* refer
     const double wanted = to_double(reference[i]);
     if (error != error || error > 1.7e308) {
       if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
-      mine.untouched += holds(value, word);
+      mine.untouched += holds(value, word, i);
     } else {
       mine.squared_error += error * error;
       if (error > mine.largest_error) {
@@ -154,7 +155,7 @@ __device__ inline Comparison compared(const ELEMENT* out, const REFERENCE* refer
       if (error > absolute + relative * fabs(wanted)) {
         ++mine.off;
         // A right result of few bits may happen to be the same.
-        mine.untouched += holds(value, word);
+        mine.untouched += holds(value, word, i);
       }
     }
     mine.squared_reference += wanted * wanted;

@@ -96,7 +96,9 @@ class Service {
 
   void prepare(const Json& message) {
     try {
+      is_preparing_ = true;
       const Prepared done = prepared(from_json<PrepareRequest>(message));
+      is_preparing_ = false;
       // Libraries are loaded. Kernels of the harness for further element types come through the cache.
       if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
       is_confined_ = true;
@@ -164,8 +166,10 @@ class Service {
     heartbeat();
     if (!request.candidates.empty())
       buffers_->use_consensus([this] {
-        auto outputs = reach_consensus(gpu_, *buffers_, turn());
-        turn()(0);
+        // Later nobody asks whose turn it is: tickets are those of finalists then.
+        const auto alive = [this](std::uint64_t) { heartbeat(); };
+        auto outputs = reach_consensus(gpu_, *buffers_, is_preparing_ ? turn() : alive);
+        if (is_preparing_) turn()(0);
         return outputs;
       });
     Baselines baselines = measure_baselines(gpu_, *buffers_, *timer_, libraries_);
@@ -249,6 +253,7 @@ class Service {
   std::vector<LibraryWay> baselines_;
   Clock::time_point last_heartbeat_;
   bool is_confined_ = false;
+  bool is_preparing_ = false;
 };
 
 void serve(WorkerChannel& channel, Service& service) {

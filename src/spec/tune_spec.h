@@ -134,7 +134,7 @@ constexpr bool is_over_gpus(LibraryOperation library) {
 
 /// The measured ceiling that bounds an operation's time from below, next to that of device memory.
 enum class Ceiling {
-  ffma,  ///< FP32 multiply-adds; applies where these do the arithmetic
+  ffma,  ///< arithmetic: FP32 multiply-adds, or tensor cores by the types of the inputs
   copy   ///< none: device memory alone
 };
 template <>

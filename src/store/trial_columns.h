@@ -110,9 +110,9 @@ TILETUNE_COLUMN(figure, with_copies_us,
                 "median time of one launch with the copies of all inputs from pinned host memory before it "
                 "and of all outputs to it after it, us")
 TILETUNE_COLUMN(figure, input_sets,
-                "how many sets of random inputs its launches had; fewer than 3 where memory does not suffice, or "
+                "number of sets of random inputs for its launches; below 3 if memory does not suffice, or if "
                 "files hold inputs or outputs")
-TILETUNE_COLUMN(figure, input_seed, "seed of the random inputs: --seed-inputs repeats them")
+TILETUNE_COLUMN(figure, input_seed, "seed of the random inputs; --seed-inputs repeats them")
 TILETUNE_COLUMN(real, predicted_us, "time by the static model, us; nothing was timed for it")
 
 // binary

@@ -83,6 +83,33 @@ struct Need {
   }
 };
 
+/// What a kernel of such types may use, and what it reached; 0 where that is not known: on compute capability
+/// 10 the instructions that were measured are not the fastest. Sums in f16 may take half the time of those in
+/// f32, with which tensor cores were measured.
+std::pair<std::string, double> fastest_pipe(const TemplateSpec& kernel, const GpuModel& gpu,
+                                            const Calibration& ceilings) {
+  constexpr int kNotMeasured = 10;
+  const double known = gpu.compute_major == kNotMeasured ? 0 : 1;
+  if (kernel.pipe) {
+    const std::string pipe(name(*kernel.pipe));
+    return {pipe, known * ceiling_of(pipe, ceilings)};
+  }
+  const Operation& operation = kernel.operation;
+  const double factor = known * (operation.accumulator == ElementType::f16 ? 2 : 1);
+  std::pair<std::string, double> fastest;
+  bool has_tensor_type = false;
+  for (const Buffer& buffer : operation.buffers) {
+    for (const TensorPipe& pipe : kTensorPipes) {
+      if (buffer.role != BufferRole::in || buffer.type != pipe.type) continue;
+      has_tensor_type = true;
+      fastest = std::max(fastest, {pipe.name, factor * ceilings.*pipe.tflops},
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    }
+  }
+  if (has_tensor_type || operation.accumulator != ElementType::f32) return fastest;
+  return {kFp32, ceilings.ffma_tflops};
+}
+
 /// How many of the bytes that the operation needs come from memory, or go there. The launches of a batch have
 /// buffers of their own, which together exceed the cache.
 double bytes_from_memory(const Workload& workload, const ClaimedTime& time, double cache_bytes) {
@@ -98,14 +125,6 @@ double bytes_from_memory(const Workload& workload, const ClaimedTime& time, doub
   const bool is_cold = time.cache == CachePolicy::cold || time.cache == CachePolicy::dirty;
   const bool finds_nothing = launches == 1 || launches * workload.bytes > 2 * cache_bytes;
   return (is_cold && finds_nothing ? read : std::max(read - cache_bytes, 0.0)) + beyond_cache(written);
-}
-
-/// In a batch launches follow each other without the latency of one alone; they cannot do much else faster.
-std::optional<std::string> batch_fault(const ClaimedTime& time) {
-  constexpr double kFaster = 0.6, kLatencyUs = 3;
-  if (!time.isolated_us || time.median_us > kFaster * *time.isolated_us - kLatencyUs) return std::nullopt;
-  return fmt::format("{} us for a launch in batches, {} us for one alone: it does not do the same in both",
-                     three_digits(time.median_us), three_digits(*time.isolated_us));
 }
 
 /// More than two calibrations of one GPU differ.
@@ -144,7 +163,7 @@ double ceiling_of(std::string_view pipe, const Calibration& ceilings) {
 std::string pipe_text(std::string_view pipe) {
   constexpr std::string_view kTensor = "tensor_";
   if (pipe.starts_with(kTensor)) return fmt::format("tensor cores in {}", pipe.substr(kTensor.size()));
-  return pipe == kFp32 ? "multiply-adds in FP32" : fmt::format("FP32 from tensor cores as {}", pipe);
+  return pipe == kFp32 ? "multiply-adds in FP32" : fmt::format("FP32 products on tensor cores ({})", pipe);
 }
 
 void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings) {
@@ -176,17 +195,23 @@ std::optional<Calibration> known_calibration(const Database& database, const Tar
   return *record;
 }
 
+std::optional<std::string> batch_fault(const ClaimedTime& time, const TemplateSpec& kernel) {
+  constexpr double kFaster = 0.6, kLatencyUs = 3;
+  const double latency_us = kLatencyUs * static_cast<double>(kernel.launches.size());
+  if (!time.isolated_us || time.median_us > kFaster * *time.isolated_us - latency_us) return std::nullopt;
+  return fmt::format("a launch takes {} us in batches and {} us alone: it does not do the same work in both",
+                     three_digits(time.median_us), three_digits(*time.isolated_us));
+}
+
 std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const GpuModel& gpu,
                                           const std::optional<Calibration>& ceilings) {
-  if (auto fault = batch_fault(time)) return fault;
   if (!ceilings) return std::nullopt;
   const Workload& workload = task.instantiator.workload();
   const TemplateSpec& kernel = *task.spec;
   const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
-  const std::string pipe = kernel.pipe ? std::string(name(*kernel.pipe)) : library_pipe(kernel.operation);
+  const auto [pipe, tflops] = fastest_pipe(kernel, gpu, *ceilings);
   const std::string reach = pipe_text(pipe) + " reach";
-  const Need arithmetic{workload.flops, workload.gpus * ceiling_of(pipe, *ceilings) * kPerTera, "FLOP",
-                        "FLOP/s", reach.c_str()};
+  const Need arithmetic{workload.flops, workload.gpus * tflops * kPerTera, "FLOP", "FLOP/s", reach.c_str()};
   if (kernel.operation.bound == Ceiling::ffma && contradicts(arithmetic))
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, workload.gpus * static_cast<double>(gpu.l2_bytes)),

@@ -49,10 +49,13 @@ struct ClaimedTime {
   std::optional<double> isolated_us = {};  ///< in batches: of single launches
 };
 
+/// Why a kernel cannot be that much faster in batches than alone: there launches follow each other without
+/// the latency of one alone, and without anything else that takes time. None where it can.
+std::optional<std::string> batch_fault(const ClaimedTime& time, const TemplateSpec& kernel);
+
 /// Why no kernel can be that fast, with the arithmetic: its floating-point operations or the bytes that it
-/// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain; or why a
-/// kernel cannot be that much faster in batches than alone. None where nothing speaks against it; ceilings
-/// that are not known say nothing.
+/// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain. None where
+/// nothing speaks against it, or where the ceilings are not known.
 ///
 /// The ceiling of operations is that of the fastest pipe for the declared types, whatever the machine code
 /// holds: tensor cores where the inputs are of their types, FP32 multiply-adds where sums are FP32, or the

@@ -149,12 +149,16 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
   if (queue.measures()) {
     const Trial& row = candidate.trial;
     std::optional<std::string> why;
-    if (row.outcome == Outcome::ok && row.median_us)
-      why = implausibility({*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
-                            sweep_.spec.measure.cache, row.isolated_us},
-                           *candidate.task, slot.evaluator->target().model, slot.calibration);
-    if (why && !sweep_.stopping && slot.drop_old_calibration())
-      return queue.searches.defer(*candidate.task, candidate.index);
+    if (row.outcome == Outcome::ok && row.median_us) {
+      const ClaimedTime claim{*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
+                              sweep_.spec.measure.cache, row.isolated_us};
+      why = batch_fault(claim, *candidate.task->spec);
+      if (!why) {
+        why = implausibility(claim, *candidate.task, slot.evaluator->target().model, slot.calibration);
+        if (why && !sweep_.stopping && slot.drop_old_calibration())
+          return queue.searches.defer(*candidate.task, candidate.index);
+      }
+    }
     add_roofline(candidate.trial, *candidate.task, slot.calibration);
     // What is faster than it can be leads nobody.
     if (why) {

@@ -240,9 +240,12 @@ bool Finals::find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFin
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
     const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache,
                             time.timing->isolated_us};
-    const auto why = implausibility(claim, *finalist->task, queue.target().model, slot.calibration);
+    auto why = batch_fault(claim, *finalist->task->spec);
+    if (!why) {
+      why = implausibility(claim, *finalist->task, queue.target().model, slot.calibration);
+      if (why && slot.drop_old_calibration()) return false;
+    }
     if (!why) continue;
-    if (slot.drop_old_calibration()) return false;
     finalist->fault = Contender::Fault{Outcome::implausible, *why, &slot};
   }
   return true;

@@ -32,6 +32,27 @@ int count(const std::vector<SassInstruction>& code, SassKind kind, int bytes = 0
   }));
 }
 
+/// What a launch leaves in them, the next one finds.
+TEST(Variables, AreThoseInDeviceMemory) {
+  const char* const source = R"cuda(
+__device__ float kept[100];
+static __device__ int begun = 3;
+__constant__ float factor[4];
+extern "C" __global__ void k(float* c) {
+  static __device__ unsigned turns;
+  __shared__ float shared[32];
+  shared[threadIdx.x] = kept[threadIdx.x] * factor[begun % 4];
+  __syncthreads();
+  c[threadIdx.x] = kept[threadIdx.x + 1] = shared[31 - threadIdx.x] + atomicAdd(&turns, 1u);
+  begun = turns;
+}
+)cuda";
+  const Binary binary = compile_for_test(source, "k", "sm_90");
+  std::vector<std::string> names = CubinElf(binary.cubin).variables();
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"_ZZ1kE5turns", "begun", "kept"}));
+}
+
 class SassTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(SassTest, CountsArithmeticAndAccessesWithTheirWidths) {

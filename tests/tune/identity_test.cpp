@@ -150,6 +150,17 @@ TEST_F(IdentityTest, WhatIsSwitchedOffIsNotInThePolicy) {
   EXPECT_NE(policy_identity(policy, View::ladder).text(), policy_identity(policy, View::ranking).text());
 }
 
+/// Rows were measured with the seed 1 before sweeps drew theirs.
+TEST(PolicyIdentity, ADrawnSeedIsNoPartOfIt) {
+  const auto of_seed = [](std::uint64_t seed) {
+    MeasurePolicy policy;
+    policy.seed = seed;
+    return policy_identity(policy, View::ranking).text();
+  };
+  EXPECT_EQ(of_seed(0), of_seed(1));
+  EXPECT_NE(of_seed(0), of_seed(2));
+}
+
 TEST_F(IdentityTest, WhatChangesTimeOrVerdictChangesTheKey) {
   std::set<std::string> keys{key_of({})};
   const auto expect_another = [&](const std::string& key) {

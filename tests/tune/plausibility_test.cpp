@@ -25,7 +25,9 @@ class PlausibilityTest : public testing::Test {
     tasks_ = plan_tasks(spec_);
     GpuModel gpu;
     gpu.l2_bytes = std::int64_t{60} << 20;
-    return implausibility({median_us, launches, cache, isolated_us}, tasks_.front(), gpu, ceilings_);
+    const ClaimedTime claim{median_us, launches, cache, isolated_us};
+    if (auto fault = batch_fault(claim, spec_.templates.front())) return fault;
+    return implausibility(claim, tasks_.front(), gpu, ceilings_);
   }
 
   TuneSpec spec_;
