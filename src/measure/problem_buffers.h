@@ -115,7 +115,7 @@ class ProblemBuffers {
 
  private:
   /// So many draws of sets are under way at most.
-  static constexpr std::size_t kDraws = 4 * kLongestSeries;
+  static constexpr std::size_t kDraws = std::size_t{4} * kLongestSeries;
   /// Further copies of one buffer, each followed by a guard band.
   struct Copies {
     DeviceBuffer memory;
