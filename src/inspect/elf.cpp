@@ -94,19 +94,18 @@ std::vector<ElfSymbol> CubinElf::symbols() const {
   return symbols;
 }
 
-std::vector<std::string> CubinElf::variables() const {
+std::vector<ElfVariable> CubinElf::variables(std::span<const std::string_view> sections) const {
   constexpr std::uint8_t kKind = 0xf;
   constexpr std::uint8_t kObject = 1;
-  std::vector<std::string> names;
+  std::vector<ElfVariable> variables;
   for (const ElfSymbol& symbol : symbols()) {
-    const bool is_object = (read_scalar<std::uint8_t>(symbol.attributes, 0) & kKind) == kObject;
-    const auto section = read_scalar<std::uint16_t>(symbol.attributes, 2);
-    const auto size = read_scalar<std::uint64_t>(symbol.attributes, 12);
-    if (is_object && size > 0 && section < sections_.size() &&
-        sections_[section].name.starts_with(".nv.global"))
-      names.emplace_back(symbol.name);
+    const auto kind = read_scalar<std::uint8_t>(symbol.attributes, 0) & kKind;
+    const auto home = read_scalar<std::uint16_t>(symbol.attributes, 2);
+    if (kind == kObject && home < sections_.size() &&
+        std::find(sections.begin(), sections.end(), sections_[home].name) != sections.end())
+      variables.push_back({symbol.name, read_scalar<std::uint64_t>(symbol.attributes, 12)});
   }
-  return names;
+  return variables;
 }
 
 std::vector<const ElfSection*> CubinElf::code_of(std::string_view kernel) const {

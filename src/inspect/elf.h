@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,6 +40,15 @@ struct ElfSymbol {
   std::string_view attributes;  ///< all of its entry but where the name stands: kind, section, address, size
 };
 
+struct ElfVariable {
+  std::string_view name;
+  std::uint64_t bytes = 0;
+};
+/// Sections of __device__ and static variables.
+inline constexpr std::array<std::string_view, 2> kDeviceMemory{".nv.global", ".nv.global.init"};
+/// The section of __constant__ variables.
+inline constexpr std::array<std::string_view, 1> kConstantMemory{".nv.constant3"};
+
 /// A cubin as an ELF64 image. Every offset in it is checked against its length; nothing in it is trusted.
 class CubinElf {
  public:
@@ -49,8 +60,8 @@ class CubinElf {
   const ElfSection* section(std::string_view name) const;
   /// All symbols, in the order of the symbol table, to which .nv.info refers; empty if there is no table.
   std::vector<ElfSymbol> symbols() const;
-  /// Names of the variables in device memory, __device__ and static ones; not of constants.
-  std::vector<std::string> variables() const;
+  /// The variables in these sections; what the compiler has put there itself has no name that is an object's.
+  std::vector<ElfVariable> variables(std::span<const std::string_view> sections) const;
   /// Whether the code of this section can be launched; a function that is only called cannot.
   bool is_kernel(const ElfSection& code) const;
   /// The code of a kernel and of the functions that it may call. Empty when there is no such kernel.

@@ -169,8 +169,7 @@ class UseReader {
 };
 
 /// The text of a kernel from its parameters on, up to the next function, without comments and lines of the
-/// source;
-/// "" where there is none.
+/// source; "" where there is none.
 std::string code_of_kernel(std::string_view ptx, std::string_view kernel) {
   const std::string start = ".entry " + std::string(kernel) + "(";
   const std::size_t entry = ptx.find(start);

@@ -130,19 +130,11 @@ void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Reso
   for (const auto& [ordinal, size] : bytes) out.parameter_bytes->push_back(size);
 }
 
-/// Reads the __constant__ variables; what the compiler has put there itself has no name that is an object's.
+/// Reads the __constant__ variables.
 std::vector<std::pair<std::string, std::int64_t>> constant_variables(const CubinElf& elf) {
-  constexpr std::uint8_t kObject = 1;
-  constexpr std::string_view kBank = ".nv.constant3";
   std::vector<std::pair<std::string, std::int64_t>> variables;
-  for (const ElfSymbol& symbol : elf.symbols()) {
-    const auto kind = read_scalar<std::uint8_t>(symbol.attributes, 0) & 0xf;
-    const auto section = read_scalar<std::uint16_t>(symbol.attributes, 2);
-    if (kind != kObject || section >= elf.sections().size() || elf.sections()[section].name != kBank)
-      continue;
-    const auto bytes = read_scalar<std::uint64_t>(symbol.attributes, 12);
-    variables.emplace_back(symbol.name, to_int(bytes, "constant variable"));
-  }
+  for (const ElfVariable& variable : elf.variables(kConstantMemory))
+    variables.emplace_back(variable.name, to_int(variable.bytes, "constant variable"));
   return variables;
 }
 

@@ -94,8 +94,7 @@ class Measurement {
     result.outcome = Outcome::implausible;
     result.reason = fmt::format(
         "a launch takes {:.3g} us if it finds what earlier launches left in variables or workspaces, and "
-        "{:.3g} us "
-        "if not: it does not do the same work each time",
+        "{:.3g} us if not: it does not do the same work each time",
         remembering_us, alone_us);
   }
 

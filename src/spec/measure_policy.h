@@ -138,7 +138,7 @@ struct MeasurePolicy {
              .help = "L2 before a launch: cold (flushed), dirty (flushed, but full of lines to write back), "
                      "rotate (another copy of the buffers) or warm",
              .kind = "state of the cache"}),
-        // Rows of any seed are the same measurement, as those were that were measured when it was always 1.
+        // policy_identity() has 1 for a seed that is drawn.
         option(
             "seed", &P::seed, {}, 0,
             {.name = "--seed-inputs",

@@ -243,13 +243,14 @@ IdentityFields result_identity(const std::string& kernel_hash, const Instance& i
   return identity;
 }
 
-IdentityFields policy_identity(const MeasurePolicy& policy, View view) {
+IdentityFields policy_identity(MeasurePolicy policy, View view) {
+  // Sweeps that draw a seed measure what was measured when it was always 1.
+  if (policy.seed == 0) policy.seed = 1;
   IdentityFields identity("policy 1");
   for_each_field<MeasurePolicy>([&](const auto& field) {
     if constexpr (requires { field.neutral; }) {
       const auto& value = policy.*field.member;
       if (value != field.neutral) identity.add(field.name, option_text(value));
-      if (field.name == "seed" && policy.seed == 0) identity.add("seed", "1");
     }
   });
   // A ladder screens each template against its own best.

@@ -49,7 +49,7 @@ IdentityFields result_identity(const std::string& kernel_hash, const Instance& i
 
 /// How times are taken, as far as it is in force: options with their neutral value are left out, and so are
 /// the finals, which measure rows again.
-IdentityFields policy_identity(const MeasurePolicy& policy, View view);
+IdentityFields policy_identity(MeasurePolicy policy, View view);
 
 /// All that the time and the verdict of a configuration depend on: its kernel, launch, arguments and
 /// workload, GPU, driver, compiler, limits and the policy in force. Configurations whose measurements have

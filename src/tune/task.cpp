@@ -190,7 +190,8 @@ MeasureRequest measure_request(const Task& task, const Instance& instance, const
   request.steps = instance.steps;
   request.constants = instance.constants;
   try {
-    request.variables = CubinElf(binary.cubin).variables();
+    for (const ElfVariable& variable : CubinElf(binary.cubin).variables(kDeviceMemory))
+      if (variable.bytes > 0) request.variables.emplace_back(variable.name);
   } catch (const UserError&) {
     // What is wrong with the file, the driver says.
   }

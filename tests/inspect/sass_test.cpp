@@ -48,7 +48,9 @@ extern "C" __global__ void k(float* c) {
 }
 )cuda";
   const Binary binary = compile_for_test(source, "k", "sm_90");
-  std::vector<std::string> names = CubinElf(binary.cubin).variables();
+  std::vector<std::string> names;
+  for (const ElfVariable& variable : CubinElf(binary.cubin).variables(kDeviceMemory))
+    names.emplace_back(variable.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"_ZZ1kE5turns", "begun", "kept"}));
 }
