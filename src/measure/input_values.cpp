@@ -137,6 +137,8 @@ double input_value(const Workload::Values& values, std::uint64_t seed, std::uint
 double rounded(double value, ElementType type) {
   if (!is_floating(type) || type == ElementType::f64) return value;
   const TypeFacts& facts = facts_of(type);
+  if (!std::isfinite(value) && facts.bytes > 1) return value;
+  if (std::isnan(value)) return facts.range.highest;
   if (facts.bytes > 1) value = static_cast<float>(value);
   if (type == ElementType::f32 || value == 0) return value;
   const double size = std::min(std::abs(value), facts.range.highest);

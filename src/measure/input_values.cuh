@@ -52,6 +52,22 @@ HOST_DEVICE inline double value_at(int distribution, double a, double b, u64 see
       return a + floor((b - a) * (double(mixed(seed + n) >> 11) * (1.0 / 9007199254740992.0)));
     case 5:  // permutation
       return double(permuted(n, count, seed));
+    case 7: {  // spread
+      const u64 bits = mixed(seed + n);
+      const double size = exp2(a + (b - a) * unit_of(bits));
+      return bits & 1 ? -size : size;
+    }
+    case 8: {  // alternating
+      const double size = a + (b - a) * unit_of(mixed(seed + n / 2));
+      return n & 1 ? -size : size;
+    }
+    case 9: {  // special
+      const u64 bits = mixed(seed + n);
+      if (double(bits & 0xffffff) * a >= 16777216.0) return 2 * unit_of(bits) - 1;
+      const double infinite = exp2(2000.0);
+      const u64 kind = bits >> 62;
+      return kind == 0 ? infinite : kind == 1 ? -infinite : kind == 2 ? 0 : infinite - infinite;
+    }
   }
   // offsets: each at most half a step from where equal rows would begin.
   if (n == 0) return 0;

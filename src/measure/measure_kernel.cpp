@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "measure/input_checks.h"
 #include "measure/loaded_kernel.h"
 
 namespace tiletune {
@@ -231,7 +232,7 @@ GpuCondition read_condition(const Nvml& nvml, const Timer& timer) {
 }
 
 Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
-                        const MeasureRequest& request) {
+                        const MeasureRequest& request, InputChecks* checks) {
   const auto started = std::chrono::steady_clock::now();
   const char* doing = "while it was loaded";
   Measured result;
@@ -239,6 +240,9 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
     Measurement measurement(gpu, buffers, timer, request);
     run(measurement, buffers.request().policy, timer, nvml, doing);
     result = std::move(measurement.result);
+    doing = "after it was timed";
+    if (buffers.request().policy.verify && result.outcome == Outcome::ok && checks != nullptr)
+      checks->run(request, result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));
     // Memory may be there again the next time.

@@ -14,6 +14,7 @@
 
 namespace tiletune {
 
+class InputChecks;
 class LoadedKernel;
 
 /// Launches on poisoned outputs, compared with the reference.
@@ -39,10 +40,10 @@ class Verifier {
   Timer& timer_;
 };
 
-/// Loads, verifies and times one configuration. What is its own fault comes back as an outcome; an error that
-/// ruins the context is thrown as CudaError.
+/// Loads, verifies and times one configuration, then runs `checks`, if any. What is its own fault comes back
+/// as an outcome; an error that ruins the context is thrown as CudaError.
 Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
-                        const MeasureRequest& request);
+                        const MeasureRequest& request, InputChecks* checks = nullptr);
 
 /// What NVML says right now, and how launches are timed.
 GpuCondition read_condition(const Nvml& nvml, const Timer& timer);

@@ -56,6 +56,19 @@ struct OutputFile {
   }
 };
 
+/// What a configuration launches on the problem of a check.
+struct CheckLaunches {
+  std::size_t check = 0;               ///< its place in PrepareRequest::checks
+  std::vector<KernelLaunch> launches;  ///< the rest is as in MeasureRequest
+  std::vector<ConstantCopy> constants;
+  std::vector<SizedWorkspace> workspace;
+
+  static constexpr auto fields() {
+    using C = CheckLaunches;
+    return fields_of<&C::check, &C::launches, &C::constants, &C::workspace>();
+  }
+};
+
 /// A configuration that is to be verified and timed.
 struct MeasureRequest {
   std::uint64_t ticket = 0;
@@ -68,13 +81,14 @@ struct MeasureRequest {
   double tolerance_factor = 1;
   std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
   std::vector<OutputFile> outputs;
+  std::vector<CheckLaunches> checks;
 
   static constexpr std::string_view kMessage = "measure";
   static constexpr auto fields() {
     using R = MeasureRequest;
     return joined(list_of(field("ticket", &R::ticket), binary_field("cubin", &R::cubin)),
                   fields_of<&R::launches, &R::steps, &R::constants, &R::variables, &R::workspace,
-                            &R::tolerance_factor, &R::leader_us, &R::outputs>());
+                            &R::tolerance_factor, &R::leader_us, &R::outputs, &R::checks>());
   }
   std::string fault() const {
     if (launches.empty()) return "there is no kernel to launch";
@@ -121,6 +135,9 @@ struct PrepareRequest {
   std::optional<OperationLaunch> reference;
   std::vector<MeasureRequest> candidates;  ///< configurations whose agreement is the reference
   int agreeing = 0;                        ///< how many of them must agree
+  std::vector<PrepareRequest> checks;      ///< problems that configurations only compute
+  std::string name;                        ///< of a check, with its problem
+  double scale = 0;                        ///< errors of a check relate to no less than this
 
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
@@ -128,7 +145,7 @@ struct PrepareRequest {
     return joined(fields_of<&R::workload, &R::reference_library, &R::baselines, &R::sweep_references,
                             &R::sweep_baselines, &R::needs_nccl, &R::dimensions, &R::scalars, &R::options,
                             &R::accumulator, &R::accumulation_bits, &R::policy, &R::baseline, &R::calibrate,
-                            &R::inputs, &R::reference, &R::candidates>(),
+                            &R::inputs, &R::reference, &R::candidates, &R::checks, &R::name, &R::scale>(),
                   fields_from_zero<&R::agreeing>());
   }
 };

@@ -411,7 +411,8 @@ void ProblemBuffers::compute_references(std::size_t set) {
     if (slot.reference.bytes == 0) slot.reference = Sets(sets_, bytes);
     gpu_.copy_on_device(slot.reference.at(set), computed.address(), bytes);
     slot.reference.checksums[set] = kernels_.checksum(computed.address(), bytes);
-    slot.rms = std::max(slot.rms.value_or(0), compare(slot, computed.address()).reference_rms);
+    slot.rms =
+        std::max({slot.rms.value_or(0), compare(slot, computed.address()).reference_rms, request_.scale});
   }
 }
 

@@ -21,6 +21,7 @@
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/gpu_group.h"
+#include "measure/input_checks.h"
 #include "measure/instruments.h"
 #include "measure/libraries.h"
 #include "measure/measure_kernel.h"
@@ -114,7 +115,7 @@ class Service {
   void measure(const Json& message) {
     const auto request = from_json<MeasureRequest>(message);
     if (!buffers_) throw ProtocolError("asked to measure before anything was prepared");
-    const Measured measured = measure_kernel(gpu_, *buffers_, *timer_, nvml_, request);
+    const Measured measured = measure_kernel(gpu_, *buffers_, *timer_, nvml_, request, checks_.get());
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
     const bool harmless = has_run(measured.outcome) || measured.outcome == Outcome::launch_failed;
@@ -141,6 +142,7 @@ class Service {
   }
 
   Prepared prepared(const PrepareRequest& request) {
+    checks_.reset();
     buffers_.reset();
     baselines_.clear();
     Prepared prepared;
@@ -163,6 +165,7 @@ class Service {
     heartbeat();
     buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, libraries_.reference_of(request), request,
                                                 needs_group ? &*group_ : nullptr);
+    checks_ = std::make_unique<InputChecks>(gpu_, *kernels_, *timer_, libraries_, request.checks);
     heartbeat();
     if (!request.candidates.empty())
       buffers_->use_consensus([this] {
@@ -227,6 +230,7 @@ class Service {
   }
 
   void refuse(const std::string& reason) {
+    checks_.reset();
     buffers_.reset();
     answer({{"type", "prepare_failed"}, {"reason", reason}});
   }
@@ -250,6 +254,7 @@ class Service {
   std::optional<Timer> timer_;
   Libraries libraries_;
   std::unique_ptr<ProblemBuffers> buffers_;
+  std::unique_ptr<InputChecks> checks_;
   std::vector<LibraryWay> baselines_;
   Clock::time_point last_heartbeat_;
   bool is_confined_ = false;

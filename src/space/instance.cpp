@@ -228,6 +228,7 @@ struct Instantiator::Impl {
   std::vector<std::pair<SizedWorkspace, Program>> workspace;  ///< each with its number of elements
   std::optional<Program> min_compute_capability;
   std::optional<Program> max_compute_capability;
+  std::vector<Program> constraints;
   SizeConditions size_conditions;
   Workload workload;
   std::vector<KernelLaunch> input_launches;
@@ -248,6 +249,8 @@ struct Instantiator::Impl {
         reference(make_reference(spec, scope)) {
     check_names(spec, compiled_file, where.at("source"));
     for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
+    for (const Constraint& constraint : spec.constraints)
+      constraints.emplace_back(constraint.require, scope.symbols());
     for (const WorkspaceArray& array : spec.workspace)
       workspace.emplace_back(SizedWorkspace{array.name, array.type, 0, array.zeroed},
                              Program(array.elements, scope.launch_symbols()));
@@ -353,6 +356,29 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   const std::vector<TileCount> tiles = impl_->size_conditions.tiles(bindings);
   for (const KernelLaunch& launch : instance.launches) instance.tiles.push_back(tiles[launch.listed]);
   return instance;
+}
+
+bool Instantiator::allows(const Configuration& configuration, int multiprocessors) const {
+  std::vector<Scalar> slots = impl_->bind(configuration, multiprocessors);
+  const Bindings bindings{slots, impl_->definitions};
+  return std::ranges::all_of(impl_->constraints, [&](const Program& constraint) {
+    Scalar value;
+    Fault fault;
+    return constraint.run(bindings, value, fault) && is_true(value);
+  });
+}
+
+double constant_value(const TemplateSpec& spec, const Problem& problem, const ExprText& text) {
+  const Scope scope(spec, problem);
+  std::vector<Scalar> slots = scope.initial_slots();
+  return evaluate_number(Program(text, scope.constants()), {slots, {}});
+}
+
+Workload::Values constant_values(const TemplateSpec& spec, const Problem& problem, const Buffer& buffer,
+                                 const BufferValues& values, std::int64_t elements) {
+  const Scope scope(spec, problem);
+  std::vector<Scalar> slots = scope.initial_slots();
+  return space::values_of(buffer, values, elements, scope, {slots, {}});
 }
 
 const Workload& Instantiator::workload() const { return impl_->workload; }

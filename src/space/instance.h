@@ -285,6 +285,13 @@ struct Workload {
   }
 };
 
+/// The value of an expression of dimensions, and of the operation's scalars, types and options. Throws
+/// UserError.
+double constant_value(const TemplateSpec& spec, const Problem& problem, const ExprText& text);
+/// What `values` are in a buffer of so many elements. Throws UserError.
+Workload::Values constant_values(const TemplateSpec& spec, const Problem& problem, const Buffer& buffer,
+                                 const BufferValues& values, std::int64_t elements);
+
 /// Evaluates a template's expressions. All names are checked on construction.
 class Instantiator {
  public:
@@ -295,6 +302,8 @@ class Instantiator {
   /// For a GPU with this number of multiprocessors. Throws UserError for expressions that cannot be
   /// evaluated, negative or zero launch dimensions and values that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration, int multiprocessors) const;
+  /// Whether all constraints hold. Those without a value do not.
+  bool allows(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
   /// The launches of the operation's kernels that compute inputs, in their order. They depend on dimensions
   /// and scalars only.

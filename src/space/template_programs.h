@@ -148,6 +148,9 @@ class SizeConditions {
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
 /// Opens the files of inputs and of expected outputs, and checks that they hold what is needed.
 Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope);
+/// What values are in a buffer of so many elements. Throws UserError.
+Workload::Values values_of(const Buffer& buffer, const BufferValues& values, std::int64_t elements,
+                           const Scope& scope, const Bindings& bindings);
 /// Evaluates the launches of the operation's kernels that compute inputs.
 std::vector<KernelLaunch> make_input_launches(const TemplateSpec& spec, const Scope& scope);
 /// Its arguments are the template's without those for workspaces, and buffers instead of tensor maps.

@@ -30,12 +30,15 @@ constexpr const char* kSizesOfBuffers =
     "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
     "(docs/template.md)";
 
-void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer) {
+void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer,
+                  const Where& where) {
   const auto fail = [&](const std::string& what, const std::string& remedy) {
-    throw UserError(fmt::format("the values of '{}' {}", buffer.name, what), buffer.values->where, remedy);
+    throw UserError(fmt::format("the values of '{}' {}", buffer.name, what), where, remedy);
   };
   const Distribution distribution = values.distribution;
-  const bool ordered = distribution == Distribution::uniform || distribution == Distribution::randint;
+  using enum Distribution;
+  const bool ordered = distribution == uniform || distribution == randint || distribution == spread ||
+                       distribution == alternating;
   if (ordered && !(values.a < values.b))
     fail(fmt::format("lie between {} and {}, where there are none", values.a, values.b),
          "Give a lower first number, or another problem.");
@@ -63,13 +66,7 @@ void check_values(const Workload::Values& values, std::int64_t elements, const B
 std::optional<Workload::Values> values_of(const Buffer& buffer, std::int64_t elements, const Scope& scope,
                                           const Bindings& bindings) {
   if (!buffer.values || buffer.values->npy) return std::nullopt;
-  std::vector<double> arguments;
-  for (const ExprText& text : buffer.values->arguments)
-    arguments.push_back(evaluate_number(Program(text, scope.constants()), bindings));
-  arguments.resize(2);
-  const Workload::Values values{buffer.values->distribution, arguments[0], arguments[1]};
-  check_values(values, elements, buffer);
-  return values;
+  return space::values_of(buffer, *buffer.values, elements, scope, bindings);
 }
 
 std::filesystem::path file_of(const FileName& file, const Problem& problem) {
@@ -155,6 +152,17 @@ KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& argume
 }
 
 }  // namespace
+
+Workload::Values values_of(const Buffer& buffer, const BufferValues& values, std::int64_t elements,
+                           const Scope& scope, const Bindings& bindings) {
+  std::vector<double> arguments;
+  for (const ExprText& text : values.arguments)
+    arguments.push_back(evaluate_number(Program(text, scope.constants()), bindings));
+  arguments.resize(2);
+  const Workload::Values evaluated{values.distribution, arguments[0], arguments[1]};
+  check_values(evaluated, elements, buffer, values.where);
+  return evaluated;
+}
 
 Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -85,7 +86,10 @@ enum class Distribution {
   iota,         ///< first, first + step, ...
   randint,      ///< integers, at least a and less than b
   permutation,  ///< 0 to the number of elements - 1, in random order
-  offsets       ///< 0 to total, ascending: the starts of rows of random length, then their end
+  offsets,      ///< 0 to total, ascending: the starts of rows of random length, then their end
+  spread,       ///< numbers of both signs whose logarithms to base 2 are at least a and less than b
+  alternating,  ///< pairs of a number, at least a and less than b, and its negative
+  special       ///< uniform(-1, 1), but one of so many is an infinity, a zero or not a number
 };
 
 /// Everything that readers and checks need to know about a distribution.
@@ -100,21 +104,24 @@ struct DistributionFacts {
   bool floats;    ///< may fill buffers of floating-point types
 };
 /// In the order of the enumeration.
-inline constexpr std::array<DistributionFacts, 7> kDistributions{
+inline constexpr std::array<DistributionFacts, 10> kDistributions{
     {{Distribution::uniform, "uniform", "uniform(a, b)", 2, {"-1", "1"}, false, true},
      {Distribution::normal, "normal", "normal(mean, deviation)", 2, {"0", "1"}, false, true},
      {Distribution::constant, "constant", "constant(value)", 1, {}, true, true},
      {Distribution::iota, "iota", "iota(first, step)", 2, {"0", "1"}, true, true},
      {Distribution::randint, "randint", "randint(a, b)", 2, {}, true, true},
      {Distribution::permutation, "permutation", "permutation", 0, {}, true, false},
-     {Distribution::offsets, "offsets", "offsets(total)", 1, {}, true, false}}};
+     {Distribution::offsets, "offsets", "offsets(total)", 1, {}, true, false},
+     {Distribution::spread, "spread", "spread(a, b)", 2, {}, false, true},
+     {Distribution::alternating, "alternating", "alternating(a, b)", 2, {"0.5", "1"}, false, true},
+     {Distribution::special, "special", "special(of)", 1, {}, false, true}}};
 constexpr const DistributionFacts& facts_of(Distribution distribution) {
   return kDistributions[static_cast<std::size_t>(distribution)];
 }
 
 /// The least and the greatest value of a distribution with these arguments, inclusive. `last` is the index of
 /// the last element.
-constexpr TypeRange ends_of(Distribution distribution, double a, double b, double last) {
+inline TypeRange ends_of(Distribution distribution, double a, double b, double last) {
   constexpr double kFarthestDeviations = 9;  // the generator gives none farther from the mean
   switch (distribution) {
     case Distribution::constant:
@@ -129,6 +136,12 @@ constexpr TypeRange ends_of(Distribution distribution, double a, double b, doubl
       return {a, b - 1};
     case Distribution::normal:
       return {a - kFarthestDeviations * b, a + kFarthestDeviations * b};
+    case Distribution::spread:
+      return {-std::exp2(b), std::exp2(b)};
+    case Distribution::alternating:
+      return {-std::max(std::abs(a), std::abs(b)), std::max(std::abs(a), std::abs(b))};
+    case Distribution::special:
+      return {-1, 1};
     default:
       return {a, b};
   }

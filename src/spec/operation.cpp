@@ -65,6 +65,7 @@ class OperationReader {
     members_.read(keys::kOperation, operation_);
     if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node);
     read_reference();
+    read_checks();
     read_baselines();
   }
 
@@ -341,6 +342,48 @@ class OperationReader {
     reader.finish();
   }
 
+  void read_checks() const {
+    const auto list = members_.find("checks");
+    if (!list) return;
+    if ((!operation_.reference && !operation_.reference_library) || !operation_.gpus.text.empty())
+      throw UserError("found checks, whose references nothing computes", list->where,
+                      "Give the operation a reference that a kernel or a library computes on one GPU.");
+    DeclaredNames names;
+    for (const JsonNode& node : read_list(*list, "checks")) {
+      OperationCheck& check = operation_.checks.emplace_back();
+      check.where = node.where;
+      ObjectReader reader(node, key_names(keys::kOperationCheck));
+      reader.read(keys::kOperationCheck, check);
+      names.declare(check.name, "a check", node.where.at("name"));
+      const JsonNode problems = reader.need("problems", "a list of problems: sizes by dimension");
+      for (const JsonNode& problem : read_list(problems, "problems")) {
+        const std::vector<ExprText> sizes = read_expressions(problem);
+        if (sizes.size() != operation_.dimensions.size())
+          throw UserError(fmt::format("found {} sizes of a problem of {}", sizes.size(),
+                                      counted(operation_.dimensions.size(), "dimension")),
+                          problem.where,
+                          fmt::format("Write one for each of {}.", join(operation_.dimensions, ", ")));
+        check.problems.push_back(sizes);
+      }
+      if (const auto values = reader.find("values")) read_check_values(*values, check);
+      reader.finish();
+    }
+  }
+
+  /// What no integer can be leaves integers as they are.
+  void read_check_values(const JsonNode& node, OperationCheck& check) const {
+    for (const auto& [name, values] : read_members(node, "an object of values by input")) {
+      const auto is_named = [&](const Buffer& buffer) { return buffer.name == name; };
+      const auto buffer = std::ranges::find_if(operation_.buffers, is_named);
+      if (buffer == operation_.buffers.end() && std::ranges::any_of(operation_.absent, is_named)) continue;
+      if (buffer == operation_.buffers.end() || buffer->role == BufferRole::out)
+        throw UserError(fmt::format("'{}' is not an input", name), values.where, "Name inputs alone.");
+      BufferValues read = read_buffer_values(values, ElementType::f32, folder_, options_.allow_outside_paths);
+      if (read.npy) refuse_kind(values, "values such as \"spread(-20, 20)\"");
+      if (is_floating(buffer->type)) check.values.emplace_back(name, std::move(read));
+    }
+  }
+
   PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {
     if (!operation_.input_kernels.empty())
       throw UserError(
@@ -469,8 +512,8 @@ class OperationReader {
 
 /// Operation::definition. A reference kernel may take its arguments in the order of the template's.
 std::string definition_of(nlohmann::json json) {
-  for (const char* key :
-       {"$schema", "name", "summary", "types", "options", "unstated_defaults", "scalars", "baselines"})
+  for (const char* key : {"$schema", "name", "summary", "types", "options", "unstated_defaults", "scalars",
+                          "baselines", "checks"})
     json.erase(key);
   for (auto& buffer : json["buffers"]) buffer.erase("type");
   if (json["reference"].is_object()) json["reference"].erase("arguments");

@@ -108,6 +108,16 @@ struct ExpectedArray {
   std::optional<FileName> npy;  ///< none: this output is not compared
 };
 
+/// A problem that configurations must compute right beside the one that they are timed on.
+struct OperationCheck {
+  std::string name;  ///< "wide_exponents"
+  std::vector<std::vector<ExprText>>
+      problems;  ///< by dimension, from those of the timed problem; the first that a configuration can run
+  std::vector<std::pair<std::string, BufferValues>> values;  ///< of inputs, in the place of their own
+  ExprText scale;  ///< errors relate to it where the outputs are smaller than it; empty: to the outputs
+  Where where;
+};
+
 /// What the libraries that tiletune calls compute: names in an operation's "reference" and "baselines".
 enum class LibraryOperation {
   gemm,  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
@@ -153,6 +163,11 @@ struct Tolerance {
   }
 };
 
+/// A template that lets more pass, as a multiple of the bound or of an element, is refused unless a person
+/// allows it.
+inline constexpr double kMostToleranceFactor = 16;
+inline constexpr double kMostRelativeTolerance = 0.1;
+
 /// A text for each type variable, or for each option, of an operation, in its order.
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
@@ -194,6 +209,7 @@ struct Operation {
   std::optional<LibraryOperation> reference_library;
   std::vector<ExpectedArray> expected;  ///< of each output, where files hold the reference
   std::optional<PythonReference> python;
+  std::vector<OperationCheck> checks;  ///< where a kernel or a library computes the reference
   int consensus = 0;           ///< how many configurations must agree to be the reference; 0: not used
   bool is_unverified = false;  ///< it has no reference, and says so: nothing is compared
   std::optional<LibraryOperation> baseline_library;  ///< whose kernels are among the baselines
@@ -385,7 +401,11 @@ inline constexpr auto kOperation = list_of(
     need("accumulation", &Operation::accumulation,
          "an expression for the terms that are added up for one element of an output"),
     "accumulation_bits", need("bound", &Operation::bound, R"(the ceiling of its time, "ffma" or "copy")"),
-    may("tolerance", &Operation::tolerance), "reference", "baselines", "gpus");
+    may("tolerance", &Operation::tolerance), "reference", "checks", "baselines", "gpus");
+
+inline constexpr auto kOperationCheck =
+    list_of(need("name", &OperationCheck::name, "the check's name", read_identifier), "problems", "values",
+            may("scale", &OperationCheck::scale));
 
 inline constexpr auto kOperationBuffer = list_of(
     need("name", &Buffer::name, "the buffer's name", read_identifier),

@@ -77,6 +77,9 @@ class MeasuringEvaluator : public Evaluator {
     request.ticket = ++ticket_;
     request.leader_us = candidate_->leader_us;
     request.outputs = candidate_->outputs;
+    if (!request_.checks.empty())
+      request.checks =
+          check_launches(*candidate_->task, candidate_->instance, *candidate_->binary, target_.model);
     client_->dispatch(request);
   }
 

@@ -117,11 +117,34 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
   }
 }
 
+void add_checks(Task& task) {
+  const TemplateSpec& spec = *task.spec;
+  for (const OperationCheck& check : spec.operation.checks) {
+    for (const std::vector<ExprText>& sizes : check.problems) {
+      Problem problem = task.problem;
+      problem.leading.clear();
+      for (std::size_t i = 0; i < sizes.size(); ++i)
+        problem.dimensions[i].second =
+            static_cast<std::int64_t>(constant_value(spec, task.problem, sizes[i]));
+      TaskCheck& one = task.checks.emplace_back(TaskCheck{&check, problem, Instantiator(spec, problem)});
+      one.workload = one.instantiator.workload();
+      if (!check.scale.text.empty()) one.scale = constant_value(spec, problem, check.scale);
+      for (const auto& [name, values] : check.values) {
+        const auto place = std::ranges::find(one.workload.buffers, name, &Workload::SizedBuffer::name);
+        const auto number = static_cast<std::size_t>(place - one.workload.buffers.begin());
+        place->input =
+            constant_values(spec, problem, spec.operation.buffers[number], values, place->elements);
+      }
+    }
+  }
+}
+
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   const auto make = [&](const TemplateSpec& of, const Shard& shard) {
     return Task{&of, problem, make_space(spec, of, problem, stop, shard), Instantiator(of, problem)};
   };
   Task task = make(kernel, spec.shard);
+  add_checks(task);
   for (const TemplateSpec& reference : kernel.reference) {
     Task one = make(reference, {});
     if (one.space.size() == 0)
@@ -179,6 +202,31 @@ std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& 
 std::string unusable_reason(const Instance& instance, const UserError& error) {
   if (instance.compiled_file.empty()) return error.what();
   return fmt::format("{}: {}", instance.compiled_file, error.message());
+}
+
+std::vector<CheckLaunches> check_launches(const Task& task, const Instance& instance, const Binary& binary,
+                                          const GpuModel& gpu) {
+  Configuration configuration;
+  for (const auto& [name, value] : instance.parameters) configuration.values.push_back(value);
+  std::vector<CheckLaunches> all;
+  const OperationCheck* done = nullptr;
+  for (std::size_t i = 0; i < task.checks.size(); ++i) {
+    const TaskCheck& check = task.checks[i];
+    if (check.spec == done || !check.instantiator.allows(configuration, gpu.multiprocessors)) continue;
+    try {
+      Instance there = check.instantiator.instantiate(configuration, gpu.multiprocessors);
+      const bool is_same = there.compile_options == instance.compile_options &&
+                           there.defines == instance.defines && kernels_text(there) == kernels_text(instance);
+      if (!is_same || !admit_launch(gpu, there).reason.empty()) continue;
+      for (std::size_t k = 0; k < there.launches.size(); ++k)
+        there.launches[k].symbol = binary.kernel_symbols.at(k);
+      all.push_back({i, std::move(there.launches), std::move(there.constants), std::move(there.workspace)});
+      done = check.spec;
+    } catch (const UserError&) {
+      // What cannot be evaluated there is not launched there.
+    }
+  }
+  return all;
 }
 
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary) {
@@ -450,6 +498,25 @@ void add_once(const std::optional<LibraryOperation>& operation, std::vector<Libr
     operations.push_back(*operation);
 }
 
+/// As the problem of its task, but for sizes and values. What libraries do in the sweep is known by then.
+PrepareRequest check_request(const TaskCheck& check, const PrepareRequest& timed) {
+  PrepareRequest request = timed;
+  request.checks.clear();
+  request.name = fmt::format("{} ({})", check.spec->name, check.problem.label());
+  request.workload = check.workload;
+  request.scale = check.scale;
+  request.dimensions = check.problem.dimensions;
+  const auto launch_there = [](PrepareRequest::OperationLaunch& one, const KernelLaunch& launch) {
+    const std::string symbol = one.launch.symbol;
+    one.launch = launch;
+    one.launch.symbol = symbol;
+  };
+  if (request.reference) launch_there(*request.reference, *check.instantiator.reference());
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    launch_there(request.inputs[i], check.instantiator.input_launches()[i]);
+  return request;
+}
+
 }  // namespace
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
@@ -488,6 +555,8 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
     else
       request.inputs.push_back(std::move(launch));
   }
+  for (const TaskCheck& check : task.checks)
+    if (request.policy.verify) request.checks.push_back(check_request(check, request));
   request.candidates = kernels.candidates;
   request.agreeing = kernels.agreeing;
   if (!operation.python) return request;

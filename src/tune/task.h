@@ -54,6 +54,15 @@ struct TaskKernel {
   std::string label() const;
 };
 
+/// A problem of one of the operation's checks.
+struct TaskCheck {
+  const OperationCheck* spec = nullptr;
+  Problem problem;
+  Instantiator instantiator;
+  Workload workload = {};  ///< with the check's values
+  double scale = 0;        ///< of the outputs; 0: none is stated
+};
+
 /// One variant of a template on one problem, and its space.
 struct Task {
   const TemplateSpec* spec = nullptr;
@@ -61,6 +70,7 @@ struct Task {
   Space space;
   Instantiator instantiator;
   std::shared_ptr<const KernelSource> source = {};
+  std::vector<TaskCheck> checks = {};    ///< all problems of the first check, then those of the next
   std::vector<TaskKernel> kernels = {};  ///< the reference kernel, then those that compute inputs
   std::string arrays = {};  ///< hash of the files of inputs and expected outputs; empty: there are none
   /// What stands for the reference in rows' keys where it is not a kernel of the operation: of a
@@ -135,6 +145,11 @@ std::string launch_fault(const Task& task, std::uint64_t index, const GpuModel& 
 
 /// Why the binary of a configuration cannot be used, with the file that a person has compiled.
 std::string unusable_reason(const Instance& instance, const UserError& error);
+
+/// What a configuration launches on the problems of its operation's checks: of each check on the first
+/// problem that its constraints and the GPU allow, if the kernel is the same there.
+std::vector<CheckLaunches> check_launches(const Task& task, const Instance& instance, const Binary& binary,
+                                          const GpuModel& gpu);
 
 /// How a worker is asked to measure a task's configuration.
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary);

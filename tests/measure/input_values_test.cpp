@@ -54,6 +54,51 @@ TEST(InputValues, OfIntegersFitTheirType) {
   }
 }
 
+TEST(InputValues, SpreadOverExponentsOfBothSigns) {
+  const std::vector<double> values = all(Distribution::spread, -20, 10, kMany);
+  std::vector<double> exponents;
+  std::size_t negative = 0;
+  for (const double value : values) {
+    exponents.push_back(std::log2(std::abs(value)));
+    negative += value < 0 ? 1 : 0;
+  }
+  const auto [least, most] = std::minmax_element(exponents.begin(), exponents.end());
+  EXPECT_GE(*least, -20);
+  EXPECT_LT(*most, 10);
+  EXPECT_NEAR(mean(exponents), -5, 0.2);
+  EXPECT_NEAR(static_cast<double>(negative), kMany / 2.0, kMany / 50.0);
+}
+
+TEST(InputValues, AlternateSoThatPairsCancel) {
+  const std::vector<double> values = all(Distribution::alternating, 0.5, 1, 1000);
+  for (std::size_t n = 0; n < values.size(); n += 2) {
+    EXPECT_EQ(values[n], -values[n + 1]);
+    EXPECT_GE(values[n], 0.5);
+    EXPECT_LT(values[n], 1);
+  }
+}
+
+TEST(InputValues, ThatAreSpecialAreOneInSoMany) {
+  const std::vector<double> values = all(Distribution::special, 50, 0, kMany);
+  const auto count = [&](const auto& is) {
+    return static_cast<double>(std::count_if(values.begin(), values.end(), is));
+  };
+  constexpr double kEach = kMany / 200.0;
+  EXPECT_NEAR(count([](double value) { return std::isnan(value); }), kEach, kEach / 4);
+  EXPECT_NEAR(count([](double value) { return std::isinf(value) && value > 0; }), kEach, kEach / 4);
+  EXPECT_NEAR(count([](double value) { return std::isinf(value) && value < 0; }), kEach, kEach / 4);
+  EXPECT_NEAR(count([](double value) { return value == 0; }), kEach, kEach / 4);
+}
+
+TEST(InputValues, ThatAreNoNumbersStayWhatTheyAre) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const ElementType type : {ElementType::f16, ElementType::bf16, ElementType::tf32, ElementType::f32}) {
+    EXPECT_TRUE(std::isnan(rounded(std::nan(""), type))) << name(type);
+    EXPECT_EQ(rounded(-infinite, type), -infinite) << name(type);
+  }
+  EXPECT_EQ(rounded(std::nan(""), ElementType::e4m3), 448);
+}
+
 TEST(InputValues, AreNormal) {
   const std::vector<double> values = all(Distribution::normal, 2, 3, kMany);
   std::vector<double> squares;

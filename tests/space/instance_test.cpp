@@ -482,5 +482,22 @@ TEST(InstanceTest, RefusesAConfigurationOfAnotherTemplate) {
   EXPECT_THROW(instantiator.instantiate({{int64_t{64}}}, kMultiprocessors), UserError);
 }
 
+TEST(Instance, IsAllowedWhereAllConstraintsHold) {
+  TemplateSpec spec = example();
+  spec.constraints = {{at("THREADS <= 128", "/c/0"), ""}, {at("M % (BM - 64 + M % 7) == 0", "/c/1"), ""}};
+  const auto is_allowed = [&](std::int64_t m) {
+    return Instantiator(spec, problem(m, 64, 64)).allows(configuration(), kMultiprocessors);
+  };
+  EXPECT_TRUE(is_allowed(6));
+  EXPECT_FALSE(is_allowed(12));
+  EXPECT_FALSE(is_allowed(7)) << "a division by zero";
+}
+
+TEST(Instance, ConstantsAreEvaluatedByThemselves) {
+  const TemplateSpec spec = example();
+  EXPECT_EQ(constant_value(spec, problem(6, 5, 4), at("M * N + 0.5", "/x")), 30.5);
+  EXPECT_THROW(constant_value(spec, problem(6, 5, 4), at("BM", "/x")), UserError);
+}
+
 }  // namespace instance_test
 }  // namespace tiletune

@@ -205,6 +205,7 @@ TEST(Schema, TheOperationSaysWhatTheReaderDoes) {
                                           {"/$defs/library_baseline", properties(keys::kLibrary)},
                                           {"/$defs/template_baseline", properties(keys::kTemplateBaseline)},
                                           {"/$defs/kernel_baseline", properties(keys::kKernelBaseline)},
+                                          {"/properties/checks/items", properties(keys::kOperationCheck)},
                                           {"/$defs/buffer", properties(keys::kOperationBuffer)},
                                           {"/$defs/reference", properties(keys::kOperationReference)}});
 }
@@ -262,9 +263,11 @@ TEST(Schema, ChoicesAreThoseTheReaderKnows) {
   // tests/search compares the names of strategies.
   NamesByPointer of_config = enumerations_of(schema("config.schema.json"));
   of_config.erase("/properties/strategy/properties/name");
-  const NamesByPointer in_config{{"/properties/measure/properties/cache", spelled<CachePolicy>()},
-                                 {"/properties/baseline", spelled<Baseline>()},
-                                 {"/properties/view", spelled<View>()}};
+  const NamesByPointer in_config{
+      {"/properties/measure/properties/cache", spelled<CachePolicy>()},
+      {"/properties/measure/properties/finals/properties/regimes/items", spelled<Regime>()},
+      {"/properties/baseline", spelled<Baseline>()},
+      {"/properties/view", spelled<View>()}};
   EXPECT_EQ(of_config, in_config);
 }
 

@@ -148,5 +148,71 @@ TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
   EXPECT_FALSE(request.reference.has_value());
 }
 
+/// Doubles numbers; VEC of them at a time, from 64 on.
+const char* const kChecked =
+    R"--({"name": "twice", "summary": "twice", "source": "kernel.cu", "kernel": "twice",
+  "macros": {"VEC": "VEC"}, "parameters": [{"name": "VEC", "values": [1, 4]}],
+  "constraints": [{"require": "n % VEC == 0"}],
+  "operation": {"dimensions": ["n"], "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+    "buffers": [{"name": "in", "type": "f32", "elements": "n", "role": "in"},
+                {"name": "out", "type": "f32", "elements": "n", "role": "out"}],
+    "reference": {"source": "reference.cu", "kernel": "r", "grid": ["n"], "block": [32],
+                  "arguments": [{"scalar": "n", "type": "i64"}, {"buffer": "in"}, {"buffer": "out"}]},
+    "checks": [{"name": "odd", "problems": [["17"], ["n // 2"]], "values": {"in": "spread(-2 * n, 2 * n)"}},
+               {"name": "even", "problems": [["20"]], "scale": "2.5 * n"}]},
+  "launch": {"grid": ["ceil_div(n, 32)"], "block": [32]},
+  "arguments": [{"scalar": "n", "type": "i64"}, {"buffer": "in"}, {"buffer": "out"}]})--";
+
+TuneSpec checked(const TemporaryFolder& folder) {
+  for (const char* name : {"kernel.cu", "reference.cu"}) write_file(folder / "twice" / name, "");
+  write_file(folder / "twice/template.json", kChecked);
+  write_file(folder / "twice.json", R"({"templates": ["twice"], "problems": [48]})");
+  return load_tune_spec(folder / "twice.json", {});
+}
+
+TEST(Checks, ArePreparedWithTheirProblemsAndValues) {
+  const TemporaryFolder folder;
+  const TuneSpec spec = checked(folder);
+  const std::vector<Task> tasks = plan_tasks(spec);
+  WorkloadKernels kernels;
+  kernels.operation = {std::make_shared<Binary>(Binary{.kernel_symbols = {"_r"}})};
+  const PrepareRequest request = prepare_request(spec, tasks.front(), kernels);
+  ASSERT_EQ(request.checks.size(), 3U);
+  EXPECT_EQ(request.checks[0].name, "odd (17)");
+  EXPECT_EQ(request.checks[1].name, "odd (24)");
+  EXPECT_EQ(request.checks[2].name, "even (20)");
+  EXPECT_EQ(request.checks[0].workload.buffers[0].elements, 17);
+  EXPECT_EQ(request.checks[0].workload.buffers[0].input, (Workload::Values{Distribution::spread, -34, 34}));
+  EXPECT_EQ(request.checks[1].workload.buffers[0].input, (Workload::Values{Distribution::spread, -48, 48}));
+  EXPECT_EQ(request.checks[2].workload.buffers[0].input, std::nullopt);
+  EXPECT_EQ(request.checks[2].scale, 50);
+  EXPECT_EQ(request.checks[1].reference->launch.grid.x, 24)
+      << "the reference's launch is that of the check's size";
+  EXPECT_EQ(request.checks[1].reference->launch.symbol, "_r");
+  EXPECT_EQ(request.workload.buffers[0].input, std::nullopt) << "what is timed keeps its values";
+}
+
+TEST(Checks, AreLaunchedOnTheFirstProblemThatAConfigurationAllows) {
+  const TemporaryFolder folder;
+  const TuneSpec spec = checked(folder);
+  const std::vector<Task> tasks = plan_tasks(spec);
+  GpuModel gpu;
+  gpu.memory_bytes = std::int64_t{1} << 30;
+  gpu.max_threads_per_block = 1024;
+  Binary binary;
+  binary.kernel_symbols = {"twice"};
+  std::string launched;
+  for (std::uint64_t index = 0; index < 2; ++index) {
+    Instance instance;
+    ASSERT_EQ(instantiate(tasks.front(), index, gpu, instance), "");
+    for (const CheckLaunches& check : check_launches(tasks.front(), instance, binary, gpu)) {
+      launched += std::to_string(check.check) + " ";
+      EXPECT_EQ(check.launches.front().symbol, "twice");
+    }
+    launched += "; ";
+  }
+  EXPECT_EQ(launched, "0 2 ; 1 2 ; ") << "17 is no multiple of 4";
+}
+
 }  // namespace task_test
 }  // namespace tiletune
