@@ -57,6 +57,9 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, Value& valu
   return option;
 }
 
+inline constexpr const char* kAllowLoose =
+    "Let templates allow errors that are more than 16 times as large as usual, or than 10% of an element";
+
 /// Options of every subcommand that reads a config.
 struct ConfigOptions {
   std::filesystem::path config;
@@ -64,6 +67,7 @@ struct ConfigOptions {
   std::filesystem::path problem_file;
   std::vector<std::string> templates;
   bool allow_outside_paths = false;
+  bool allow_loose = false;
 
   void add_to(CLI::App& command);
   /// With `faults`, mistakes in templates are added to them as long as one template is left.

@@ -32,6 +32,7 @@ void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("--template", templates, "Only this template of the config (repeatable)");
   command.add_flag("--allow-outside-paths", allow_outside_paths,
                    "Let the config and its templates name files outside their folders");
+  command.add_flag("--allow-loose", allow_loose, kAllowLoose);
 }
 
 TuneSpec ConfigOptions::load(std::vector<UserError>* faults) const {
@@ -39,6 +40,7 @@ TuneSpec ConfigOptions::load(std::vector<UserError>* faults) const {
   options.faults = faults;
   options.template_folders = {home_folder() / "kernel_templates"};
   options.allow_outside_paths = allow_outside_paths;
+  options.allow_loose = allow_loose;
   options.problems = problems;
   options.problem_file = problem_file;
   options.templates = templates;
@@ -138,6 +140,7 @@ constexpr std::string_view kOff = "off";
 constexpr std::string_view kBaseline = "--baseline";
 constexpr std::string_view kSustained = "--sustained";
 constexpr std::string_view kHostCopies = "--host-copies";
+constexpr std::string_view kRegime = "--regime";
 
 [[noreturn]] void refuse(const std::string& text, const Flag& flag, const std::string& remedy) {
   throw UserError(fmt::format("'{}' is not a {}", text, flag.kind), Where{std::string(flag.name), ""},
@@ -156,6 +159,11 @@ T value_from(const std::string& text, const OptionOf<Policy, T>& option) {
   const Flag& flag = option.flag;
   if constexpr (Spelled<T>) {
     return choice<T>(text, flag);
+  } else if constexpr (requires { typename T::value_type; }) {
+    T values;
+    for (const std::string& one : split(text, ','))
+      values.push_back(choice<typename T::value_type>(one, flag));
+    return values;
   } else if constexpr (std::is_same_v<T, bool>) {
     if (text != "on" && text != kOff) refuse(text, flag, "Write on or off.");
     return text != kOff;
@@ -183,6 +191,8 @@ template <typename Policy, typename T>
 std::string type_of(const OptionOf<Policy, T>& option) {
   if constexpr (Spelled<T>) {
     return join(spellings<T>(), "|");
+  } else if constexpr (requires { typename T::value_type; }) {
+    return join(spellings<typename T::value_type>(), "|") + ",...";
   } else if constexpr (std::is_same_v<T, bool>) {
     return "on|off";
   } else if constexpr (std::is_same_v<T, double>) {
@@ -234,13 +244,18 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   constexpr std::uint64_t kSeeds = std::uint64_t{1} << 52;
   std::random_device random;
   spec.drawn_seed = 1 + (std::uint64_t{random()} << 32 | random()) % kSeeds;
-  const FinalsPolicy& finals = spec.measure.finals;
+  FinalsPolicy& finals = spec.measure.finals;
+  constexpr double kUsualSustainedS = 2;
+  if (std::ranges::find(finals.regimes, Regime::sustained) != finals.regimes.end() && finals.sustained_s == 0)
+    finals.sustained_s = kUsualSustainedS;
   if (finals.configurations > 0) return;
   const auto refuse_without_finals = [](std::string_view flag, const std::string& what) {
     throw UserError(what, Where{std::string(flag), ""}, "Leave the flag out, or run finals: --finals 10.");
   };
   if (given(kSustained) != nullptr)
     refuse_without_finals(kSustained, "nothing runs back to back without finals");
+  if (given(kRegime) != nullptr)
+    refuse_without_finals(kRegime, "nothing is timed in other ways without finals");
   if (given(kHostCopies) != nullptr && finals.host_copies)
     refuse_without_finals(kHostCopies, "nothing is timed with copies without finals");
 }

@@ -122,7 +122,7 @@ Json entry_of(const Trial& trial, const RankingGroup& group, std::size_t tied, c
   Json entry = columns_json(trial, {"gpu", "architecture", "problem"});
   entry["dimensions"] = trial.dimensions.empty() ? Json() : parsed_cell(trial.dimensions);
   entry.update(columns_json(trial, {"operation", "options", "element_types", "scalars", "cache", "source"}));
-  const std::string banner = source_banner(group.source, group.gpu);
+  const std::string banner = group_banner(group);
   if (!banner.empty()) entry["note"] = banner;
   entry.update(
       columns_json(trial, {"template", "parameters", "derived", "kernel_expression", "compile_options",

@@ -257,7 +257,7 @@ ViewSection::ViewSection(const Comparable& what) : ViewSection(what.problem, wha
 ViewSection::ViewSection(const std::string& text, const Comparable& what)
     : title(printable(fmt::format("{} on {}, {}{}", text, what.gpu, name(what.source),
                                   what.conditions.empty() ? "" : fmt::format(" ({})", what.conditions)))),
-      banner(source_banner(what.source, what.gpu)),
+      banner(group_banner(what)),
       facts{{"gpu", what.gpu}, {"source", name(what.source)}, {"conditions", what.conditions}} {}
 
 void write_view(std::ostream& out, const ViewDocument& view, Format format, const TextStyle& style) {
@@ -273,6 +273,18 @@ void write_view(std::ostream& out, const ViewDocument& view, Format format, cons
   const bool markdown = format == Format::markdown;
   const std::size_t width = markdown ? kAnyWidth : style.width;
   PageWriter{out, view, markdown, {style.colour, width}, left_out_of(view, width)}.write_all();
+}
+
+std::string group_banner(const Comparable& what) {
+  std::vector<std::string> notes;
+  if (std::string source = source_banner(what.source, what.gpu); !source.empty())
+    notes.push_back(std::move(source));
+  if (what.conditions.find("tolerance_factor=") != std::string::npos)
+    notes.emplace_back("tolerance_factor lets errors pass that others of the operation may not have");
+  if (what.tells_definition())
+    notes.emplace_back(
+        "several operations have this name: those with other definitions are ranked by themselves");
+  return join(notes, "; ");
 }
 
 std::string source_banner(Source source, const std::string& gpu) {

@@ -119,5 +119,7 @@ void write_view(std::ostream& out, const ViewDocument& view, Format format, cons
 /// What every output says of rows whose time was not measured on that GPU in this database; empty for
 /// measured ones.
 std::string source_banner(Source source, const std::string& gpu);
+/// That, and what tells a group from others of operations with the same name.
+std::string group_banner(const Comparable& what);
 
 }  // namespace tiletune

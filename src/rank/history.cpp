@@ -10,7 +10,7 @@ void HistoryReader::add(std::int64_t id, const Trial& trial) {
   if (trial.kind != "kernel" || trial.outcome == Outcome::dispatched ||
       trial.outcome == Outcome::not_recorded)
     return;
-  const Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache};
+  const Comparable what = comparable_of(trial);
   const auto [place, is_new] = places_.try_emplace(without_cache(what), problems_.size());
   if (is_new) problems_.emplace_back();
   Evaluations& problem = problems_[place->second];

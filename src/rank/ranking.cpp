@@ -8,8 +8,9 @@ namespace tiletune {
 
 namespace {
 
-/// Whether `a` needs less than `b`, and so is the better choice where time cannot distinguish them.
+/// Whether `a` is the better choice where time cannot distinguish them: it was chosen before, or needs less.
 bool preferred(const RankingRow* a, const RankingRow* b) {
+  if (a->chosen_at != b->chosen_at) return b->chosen_at < a->chosen_at;
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
 

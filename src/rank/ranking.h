@@ -34,10 +34,10 @@
 //    others: finals take in everything near the leader, so an interval from another hour, however wide, is no
 //    reason to share its rank. Of the two kinds the fastest kernel that has no place yet opens the next rank;
 //    a kernel of the other kind with a time amidst its tie stands behind the tie.
-// 8. Of kernels that tie the one with fewer registers is the better choice, then that with the higher
-//    occupancy, then the faster one. Those that are slower than a kernel that can be distinguished from the
-//    fastest follow in order of time: a wide interval is no merit. The best of a group is the best choice of
-//    its first rank.
+// 8. Of kernels that tie the one that a sweep chose last stays the better choice, then that with fewer
+//    registers, then that with the higher occupancy, then the faster one. Those that are slower than a kernel
+//    that can be distinguished from the fastest follow in order of time: a wide interval is no merit. The
+//    best of a group is the best choice of its first rank.
 
 namespace tiletune {
 

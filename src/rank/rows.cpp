@@ -204,6 +204,16 @@ double first_time_us(const Trial& trial) {
   return std::isfinite(first) && first > 0 ? first : time;
 }
 
+Comparable comparable_of(const Trial& trial) {
+  return {trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache, trial.operation_hash};
+}
+
+Comparable Comparable::unmarked() const {
+  Comparable plain = *this;
+  if (tells_definition()) plain.conditions.erase(conditions.find(mark()), mark().size());
+  return plain;
+}
+
 Comparable without_cache(const Comparable& what) {
   Comparable rest = what;
   if (what.conditions == what.cache)
@@ -227,8 +237,11 @@ std::string relevant_types(const std::string& element_types) {
 
 std::string conditions_of(const Trial& trial) {
   std::string text;
-  for (const std::string& part :
-       {trial.operation, trial.options, relevant_types(trial.element_types), trial.scalars, trial.cache}) {
+  // Behind the hash stands what is unusual about the tolerance.
+  const std::size_t space = std::min(trial.operation_hash.find(' '), trial.operation_hash.size());
+  const std::string tolerance(trim(std::string_view(trial.operation_hash).substr(space)));
+  for (const std::string& part : {trial.operation, trial.options, relevant_types(trial.element_types),
+                                  trial.scalars, tolerance, trial.cache}) {
     if (part.empty()) continue;
     text += text.empty() ? part : ", " + part;
   }
@@ -240,6 +253,7 @@ std::span<const char* const> ranking_columns() {
                                            "kind",
                                            "template",
                                            "operation",
+                                           "operation_hash",
                                            "options",
                                            "problem",
                                            "scalars",
@@ -260,6 +274,7 @@ std::span<const char* const> ranking_columns() {
                                            "relative_error",
                                            "registers",
                                            "occupancy",
+                                           "chosen_at",
                                            "recorded_at",
                                            "sweep_id",
                                            "seen_in_sweep"};
@@ -270,6 +285,23 @@ RankingRows ranking_rows(const Database& database, const TrialFilter& filter) {
   RankingRows rows{SweepOrder(database)};
   database.for_each(filter, ranking_columns(),
                     [&](std::int64_t id, const Trial& trial) { rows.add(id, trial); });
+  return rows;
+}
+
+RankingRows ranking_rows_by(const std::string& time, const Database& database, const TrialFilter& filter) {
+  std::vector<const char*> columns(ranking_columns().begin(), ranking_columns().end());
+  columns.push_back(time.c_str());
+  const Column& figure = column_by_name(time);
+  RankingRows rows{SweepOrder(database)};
+  Trial own;
+  database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
+    const Cell cell = figure.read(trial);
+    const auto* time_us = std::get_if<double>(&cell);
+    if (time_us == nullptr) return;
+    own = trial;
+    own.median_us = own.first_median_us = own.ci_low_us = own.ci_high_us = *time_us;
+    rows.add(id, own);
+  });
   return rows;
 }
 
@@ -288,9 +320,11 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   dated = {id, trial, order_};
   row.identity = identity_of(trial.template_name, trial.parameters);
   const auto next = static_cast<std::uint32_t>(groups_.size());
-  const auto [group, is_new] = group_numbers_.try_emplace(
-      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache}, next);
-  if (is_new) groups_.push_back(&group->first);
+  const auto [group, is_new] =
+      group_numbers_.try_emplace(Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial),
+                                            trial.cache, trial.operation_hash},
+                                 next);
+  if (is_new) groups_.push_back(group->first);
   row.group = group->second;
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
@@ -299,6 +333,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
   row.occupancy = trial.occupancy.value_or(0);
   row.key = ShortText<32>(trial.key);
+  row.chosen_at = ShortText<20>(trial.chosen_at);
   rows_.push_back(row);
 }
 
@@ -307,6 +342,22 @@ void RankingRows::add_screened(std::int64_t id, Trial& trial) {
   const std::size_t before = rows_.size();
   add(id, trial);
   if (rows_.size() > before) rows_.back().is_screened = true;
+}
+
+void RankingRows::tell_definitions_apart() {
+  std::map<Comparable, std::vector<Comparable*>> alike;
+  for (Comparable& group : groups_) {
+    group = group.unmarked();
+    Comparable rest = group;
+    rest.definition.clear();
+    alike[rest].push_back(&group);
+  }
+  for (const auto& [rest, groups] : alike) {
+    for (Comparable* group : groups) {
+      const std::size_t end = std::min(group->conditions.find(','), group->conditions.size());
+      if (groups.size() > 1 && !group->definition.empty()) group->conditions.insert(end, group->mark());
+    }
+  }
 }
 
 void RankingRows::bring_to_pace_of_finals() {
@@ -334,6 +385,7 @@ void RankingRows::bring_to_pace_of_finals() {
 
 std::vector<ComparableRows> RankingRows::comparable(Groups groups) {
   // A kernel that has become wrong must not rank with the time of its former source, so failures count here.
+  tell_definitions_apart();
   keep_latest(rows_, configuration_of);
   bring_to_pace_of_finals();
   std::sort(rows_.begin(), rows_.end(), faster);
@@ -347,7 +399,7 @@ std::vector<ComparableRows> RankingRows::comparable(Groups groups) {
     const auto failed_baselines = std::find_if(failures, last, is_baseline);
     if (baselines != first || (groups == Groups::all && failed_baselines != failures)) {
       sets.push_back(
-          {groups_[first->group], {first, baselines}, {baselines, failures}, {failures, failed_baselines}});
+          {&groups_[first->group], {first, baselines}, {baselines, failures}, {failures, failed_baselines}});
     }
     first = last;
   }

@@ -137,10 +137,21 @@ struct Comparable {
   Source source = Source::measured;
   std::string conditions;  ///< operation, options, element types, scalars, state of the L2 cache
   std::string cache;       ///< the last of the conditions; empty where nothing was timed
+  std::string definition;  ///< Trial::operation_hash
 
+  /// "#3fa21c7b"
+  std::string mark() const { return "#" + definition.substr(0, 8); }
+  /// Whether the conditions have that mark, because the operation's name stands for several.
+  bool tells_definition() const {
+    return !definition.empty() && conditions.find(mark()) != std::string::npos;
+  }
+  /// Without the mark.
+  Comparable unmarked() const;
   auto operator<=>(const Comparable&) const = default;
 };
 
+/// What a row has in common with others.
+Comparable comparable_of(const Trial& trial);
 /// Without the state of the L2 cache, which is the last of the conditions.
 Comparable without_cache(const Comparable& what);
 
@@ -163,6 +174,7 @@ struct RankingRow : DatedRow {
   std::int64_t registers = 0;  ///< the largest number where they are not known
   double occupancy = 0;
   ShortText<32> key;  ///< orders rows of equal time
+  ShortText<20> chosen_at;
 };
 
 /// Rows that ran and may be compared with each other, fastest first (then by key, so that the order is
@@ -197,16 +209,18 @@ class RankingRows {
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
 
   /// In order of first appearance, by default those without a kernel that ran left out; points 1 to 6 of the
-  /// rule in rank/ranking.h. What is returned holds until the next call of a member function.
+  /// rule in rank/ranking.h. Where an operation's name stands for several, the conditions tell them apart by
+  /// their hashes: "gemm#3fa21c7b, ...". What is returned holds until the next call of a member function.
   std::vector<ComparableRows> comparable(Groups groups = Groups::that_ran);
 
  private:
+  void tell_definitions_apart();
   void bring_to_pace_of_finals();
 
   SweepOrder order_;
   std::vector<RankingRow> rows_;
   std::map<Comparable, std::uint32_t> group_numbers_;
-  std::vector<const Comparable*> groups_;  ///< keys of the above, by number
+  std::vector<Comparable> groups_;  ///< by number
   std::unordered_map<std::string, std::uint32_t> template_numbers_;
   std::vector<std::string> kernel_templates_;  ///< by number
 };
@@ -215,6 +229,8 @@ class RankingRows {
 std::span<const char* const> ranking_columns();
 /// Reads them, row by row.
 RankingRows ranking_rows(const Database& database, const TrialFilter& filter);
+/// Reads the rows that have a figure with the name `time`, which takes the place of the median.
+RankingRows ranking_rows_by(const std::string& time, const Database& database, const TrialFilter& filter);
 
 /// Rows of several databases read as if they were in one: ids and numbers of sweeps are unique over all of
 /// them, and seen_in_sweep grows in the order in which the sweeps began. The databases must outlive this.

@@ -22,6 +22,8 @@ struct LoadOptions {
   std::vector<std::filesystem::path> template_folders;
   /// Paths in configs and manifests may leave the config's folder and the template folder.
   bool allow_outside_paths = false;
+  /// Templates may let larger errors pass than kMostToleranceFactor and kMostRelativeTolerance.
+  bool allow_loose = false;
   /// Replaces the config's problems when not empty ("4096x4096x4096", "4096", "4096,layout=nt").
   std::vector<std::string> problems;
   /// A file (spec/problem.h) whose problems replace the config's; it may repeat a problem. Not together with

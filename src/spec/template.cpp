@@ -112,6 +112,20 @@ void check_compiled(ObjectReader& reader, const TemplateSpec& spec) {
   }
 }
 
+void check_tolerance(const TemplateSpec& spec) {
+  const std::string remedy = "Lower it, or pass --allow-loose: its rows are then ranked by themselves.";
+  if (spec.tolerance_factor > kMostToleranceFactor)
+    throw UserError(fmt::format("{:g} times the usual error would pass; more than {:g} times is no check",
+                                spec.tolerance_factor, kMostToleranceFactor),
+                    spec.where.at("tolerance_factor"), remedy);
+  const auto& tolerance = spec.operation.tolerance;
+  if (tolerance && tolerance->relative > kMostRelativeTolerance)
+    throw UserError(
+        fmt::format("the operation {} lets relative errors of {:g} pass; more than {:g} is no check",
+                    spec.operation.name, tolerance->relative, kMostRelativeTolerance),
+        spec.where, remedy);
+}
+
 void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,
                       bool allow_outside_paths) {
   const JsonNode source = reader.need("source", "the kernel's file");
@@ -204,6 +218,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   read_constants(reader, spec);
   check_reference_arguments(spec);
   read_compilation(reader, spec, scope, options.allow_outside_paths);
+  if (!options.allow_loose) check_tolerance(spec);
   check_all_passed(spec, spec.launches.size() > 1 ? spec.where : spec.where.at("arguments"));
   add_implied_constraints(spec);
   reader.finish();

@@ -178,7 +178,7 @@ const Column& stored_column(const Column& column) {
 }
 
 std::span<const char* const> comparable_columns() {
-  static constexpr std::array kNames{"gpu",     "problem",       "source",  "operation",
+  static constexpr std::array kNames{"gpu",     "problem",       "source",  "operation", "operation_hash",
                                      "options", "element_types", "scalars", "cache"};
   return kNames;
 }

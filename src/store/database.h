@@ -94,6 +94,10 @@ class Database {
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
+  /// Gives rows of an operation that know no definition this one, unless they were imported.
+  void adopt(const std::string& operation, const std::string& operation_hash);
+  /// Notes that a row is the best choice of a sweep (Trial::chosen_at).
+  void choose(std::int64_t row, const std::string& when);
   std::vector<SweepRecord> sweeps() const;
 
   /// Inserts the row or replaces the one of this key, which keeps its place in the order of insertion. A
@@ -173,6 +177,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 15;
+inline constexpr int kSchemaVersion = 16;
 
 }  // namespace tiletune

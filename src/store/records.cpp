@@ -33,6 +33,28 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
                   "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
 }
 
+void Database::adopt(const std::string& operation, const std::string& operation_hash) {
+  impl_->watch.check();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(
+        "UPDATE trial SET operation_hash = ? WHERE operation_hash = '' AND operation = ? AND source <> "
+        "'imported'");
+    statement->bind(1, operation_hash);
+    statement->bind(2, operation);
+    statement->exec();
+  });
+}
+
+void Database::choose(std::int64_t row, const std::string& when) {
+  impl_->watch.check();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared("UPDATE trial SET chosen_at = ? WHERE id = ?");
+    statement->bind(1, when);
+    statement->bind(2, row);
+    statement->exec();
+  });
+}
+
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
   impl_->watch.check();
   translating_errors(file(), [&] {

@@ -183,7 +183,7 @@ FROM placed JOIN trial USING (id);
 CREATE VIEW best AS
 SELECT {columns} FROM (
   SELECT *, row_number() OVER (PARTITION BY {comparable}
-                               ORDER BY coalesce(registers, 9223372036854775807),
+                               ORDER BY chosen_at DESC, coalesce(registers, 9223372036854775807),
                                  coalesce(occupancy, 0) DESC, order_by_time, "key") AS place
   FROM ranking WHERE may_be_best
 ) WHERE place = 1;
@@ -301,8 +301,10 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
 }
 
 std::string upsert_sql() {
+  // A row that is measured again is still what a sweep chose.
   return fmt::format(
-      "INSERT INTO trial ({0}) VALUES ({1}) ON CONFLICT(\"key\") DO UPDATE SET ({0}) = ({2}) "
+      "INSERT INTO trial ({0}) VALUES ({1}) ON CONFLICT(\"key\") DO UPDATE SET ({0}) = ({2}), "
+      "chosen_at = max(excluded.chosen_at, trial.chosen_at) "
       "WHERE excluded.outcome <> 'dispatched' OR trial.outcome <> 'ok'",
       column_list(), marks(stored_columns().size()), names_of(stored_columns(), "excluded."));
 }

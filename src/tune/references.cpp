@@ -199,7 +199,7 @@ void References::begin_baseline(TaskQueue& queue, std::size_t workload, Task& ta
   const std::string fault = launch_fault(task, 0, target.model, candidate.instance);
   CompileRequest request = sweep_.request(queue, task, candidate.instance);
   candidate.trial = make_trial(sweep_.spec, task, target, candidate.instance, request);
-  candidate.trial.kind = "baseline";
+  make_baseline(candidate.trial, queue.task_of(workload));
   if (!fault.empty()) {
     candidate.trial.outcome = Outcome::refused;
     candidate.trial.reason = fault;

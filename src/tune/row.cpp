@@ -130,6 +130,14 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
 
 }  // namespace
 
+std::string operation_hash(const Task& task, double tolerance_factor) {
+  Hasher hasher;
+  hasher.add(task.spec->operation.definition).add(task.arrays);
+  for (const TaskKernel& kernel : task.kernels) hasher.add(kernel.source->hash());
+  return hasher.hex() +
+         (tolerance_factor == 1 ? "" : fmt::format(" tolerance_factor={:g}", tolerance_factor));
+}
+
 bool is_of_variant(const Trial& row, const Operation& operation) {
   if (row.element_types.empty()) return true;
   return row.element_types == types_text(operation) && row.options == pairs_text(operation.own_options);
@@ -137,6 +145,7 @@ bool is_of_variant(const Trial& row, const Operation& operation) {
 
 Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target) {
   Trial trial = common_trial(spec, task, target);
+  trial.operation_hash = operation_hash(task, task.spec->tolerance_factor);
   trial.template_name = task.spec->name;
   return trial;
 }
@@ -159,10 +168,15 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   return trial;
 }
 
+void make_baseline(Trial& trial, const Task& workload) {
+  trial.kind = "baseline";
+  trial.operation_hash = operation_hash(workload);
+}
+
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const Measured& baseline) {
   Trial trial = common_trial(spec, task, target);
-  trial.kind = "baseline";
+  make_baseline(trial, task);
   trial.template_name = baseline.name;
   const auto& [library, kernels, algorithm] = *baseline.library;
   trial.kernel_expression = kernels;

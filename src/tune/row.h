@@ -22,6 +22,10 @@ Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& targ
 /// none, and have any.
 bool is_of_variant(const Trial& row, const Operation& operation);
 
+/// Trial::operation_hash; of a baseline the tolerance factor is 1.
+std::string operation_hash(const Task& task, double tolerance_factor = 1);
+/// Makes a row of a workload's task a baseline's.
+void make_baseline(Trial& trial, const Task& workload);
 /// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const Measured& baseline);

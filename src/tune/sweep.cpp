@@ -42,6 +42,13 @@ class Sweep {
 
   SweepSummary run() {
     sweep_.summary.sweep_id = sweep_.database.begin_sweep(sweep_record(sweep_));
+    // Rows of before version 0.3 know no definition.
+    std::map<std::string, std::string> definitions;
+    for (const TaskQueue& queue : sweep_.queues)
+      for (std::size_t workload = 0; workload < queue.workloads.size(); ++workload)
+        definitions.try_emplace(queue.task_of(workload).spec->operation.name,
+                                operation_hash(queue.task_of(workload)));
+    for (const auto& [operation, hash] : definitions) sweep_.database.adopt(operation, hash);
     for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.searches.expected();
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
@@ -104,9 +111,24 @@ class Sweep {
       }
     }
     try {
-      sweep_.database.end_sweep(sweep_.summary.sweep_id, utc_now());
+      const std::string now = utc_now();
+      sweep_.database.end_sweep(sweep_.summary.sweep_id, now);
+      if (!sweep_.stopping) note_choices(now);
     } catch (const UserError&) {
       if (!sweep_.summary.failure) sweep_.summary.failure = std::current_exception();
+    }
+  }
+
+  /// One configuration, as 'bench' measures it, is no choice.
+  void note_choices(const std::string& now) {
+    TrialFilter filter;
+    filter.sweep_id = sweep_.summary.sweep_id;
+    filter.sources = {Source::measured};
+    RankingRows rows = ranking_rows(sweep_.database, filter);
+    for (const RankingGroup& group : rank_rows(rows)) {
+      const auto best = std::ranges::find(group.rows, 1, &RankedRow::rank);
+      const auto is_kernel = [](const RankedRow& row) { return row.rank > 0; };
+      if (std::ranges::count_if(group.rows, is_kernel) > 1) sweep_.database.choose(best->id, now);
     }
   }
 

@@ -55,6 +55,41 @@ std::string places_of(const std::vector<Trial>& trials) {
   return groups.size() == 1 ? places(groups[0], trials) : "not one group";
 }
 
+Trial of_operation(Trial trial, const std::string& hash) {
+  trial.operation_hash = hash;
+  return trial;
+}
+
+TEST(Ranking, OperationsOfOneNameRankApart) {
+  const auto groups = rank_trials({of_operation(timed_trial("a", 10, 1), "0123456789abcdef"),
+                                   of_operation(timed_trial("b", 20, 1), "fedcba9876543210"),
+                                   of_operation(timed_trial("c", 30, 1), "0123456789abcdef")});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].rows.size(), 2U);
+  EXPECT_TRUE(groups[0].tells_definition());
+  EXPECT_TRUE(groups[0].conditions.starts_with("gemm#01234567, ")) << groups[0].conditions;
+  EXPECT_TRUE(groups[1].conditions.starts_with("gemm#fedcba98, ")) << groups[1].conditions;
+}
+
+TEST(Ranking, ALooseToleranceIsACondition) {
+  const auto groups =
+      rank_trials({timed_trial("a", 10, 1), of_operation(timed_trial("b", 5, 1), "01 tolerance_factor=9")});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_NE(groups[1].conditions.find(", tolerance_factor=9"), std::string::npos) << groups[1].conditions;
+}
+
+TEST(Ranking, WhatWasChosenStaysAsLongAsItTies) {
+  Trial chosen = with_registers(timed_trial("a", 10.5, 1), 200);
+  chosen.chosen_at = "2026-11-28T06:00:00Z";
+  EXPECT_EQ(places_of({chosen, with_registers(timed_trial("b", 10, 1), 100)}), "1=a 1=b");
+  Trial later = with_registers(timed_trial("b", 10, 1), 250);
+  later.chosen_at = "2026-11-28T07:00:00Z";
+  EXPECT_EQ(places_of({chosen, later}), "1=b 1=a") << "the last choice counts";
+  chosen = timed_trial("a", 20, 1);
+  chosen.chosen_at = "2026-11-28T06:00:00Z";
+  EXPECT_EQ(places_of({chosen, timed_trial("b", 10, 1)}), "1b 2a");
+}
+
 TEST(Ranking, SeparateTimesRankByTime) {
   EXPECT_EQ(places_of({timed_trial("b", 20, 1), timed_trial("c", 30, 1), timed_trial("a", 10, 1)}),
             "1a 2b 3c");

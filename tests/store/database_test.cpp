@@ -425,5 +425,32 @@ TEST(Database, ManyRowsTakeReasonableTime) {
   EXPECT_LT(elapsed.count(), 60) << "a few seconds are normal";
 }
 
+TEST(Database, RowsWithoutADefinitionAreAdopted) {
+  const TemporaryFolder folder;
+  Database database(folder / "rows.db", Database::Mode::read_write);
+  Trial other = timed_trial("b", 10, 1);
+  other.operation_hash = "02";
+  Trial imported = timed_trial("c", 10, 1);
+  imported.source = Source::imported;
+  Trial sum = timed_trial("d", 10, 1);
+  sum.operation = "reduction";
+  database.record_all({timed_trial("a", 10, 1), other, imported, sum});
+  database.adopt("gemm", "01");
+  std::vector<std::string> hashes;
+  for (const Trial& trial : database.trials({})) hashes.push_back(trial.operation_hash);
+  EXPECT_EQ(hashes, (std::vector<std::string>{"01", "02", "", ""}));
+}
+
+TEST(Database, ARowThatIsMeasuredAgainStaysChosen) {
+  const TemporaryFolder folder;
+  Database database(folder / "rows.db", Database::Mode::read_write);
+  database.record(timed_trial("a", 10, 1));
+  constexpr std::int64_t row = 1;
+  database.choose(row, "2026-11-28T06:00:00Z");
+  database.record(timed_trial("a", 11, 1));
+  EXPECT_EQ(database.row(row).chosen_at, "2026-11-28T06:00:00Z");
+  EXPECT_EQ(database.row(row).median_us, 11);
+}
+
 }  // namespace database_test
 }  // namespace tiletune

@@ -160,7 +160,7 @@ class PageRows {
 template <typename Value>
 const Value& of_group(const std::map<Comparable, Value>& values, const Comparable& group) {
   static const Value kNone{};
-  const auto found = values.find(group);
+  const auto found = values.find(group.unmarked());
   return found == values.end() ? kNone : found->second;
 }
 
@@ -244,7 +244,7 @@ void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
   data["verified"] = 0;
   data["failures"] = Json::array();
   data["more_failures"] = 0;
-  const auto found = survey.outcomes.find(without_cache(group));
+  const auto found = survey.outcomes.find(without_cache(group.unmarked()));
   if (found == survey.outcomes.end()) return;
   for (const auto& [outcome, count] : found->second.counts)
     data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
@@ -281,7 +281,7 @@ Json group_data(const RankingGroup& group, const Database& database, const Surve
             {"source", name(group.source)},
             {"conditions", group.conditions},
             {"cache", group.cache},
-            {"banner", source_banner(group.source, group.gpu)}};
+            {"banner", group_banner(group)}};
   add_facts(data, facts);
   data["lines"] = lines_of(facts);
   add_ceilings(data, facts);
@@ -343,7 +343,9 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
   all.ranking = RankingRows();
   // Groups of which nothing ran have no ranking, but outcomes all the same.
   for (const auto& outcomes : all.outcomes) {
-    const auto has_rows = [&](const auto& group) { return without_cache(group) == outcomes.first; };
+    const auto has_rows = [&](const auto& group) {
+      return without_cache(group.unmarked()) == outcomes.first;
+    };
     if (std::ranges::none_of(groups, has_rows)) groups.push_back({outcomes.first, {}});
   }
   Json document{{"tiletune", kVersion},

@@ -119,7 +119,7 @@ class Reader {
  private:
   /// Rows of one group mostly stand together.
   void choose_group(const Trial& trial) {
-    Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache};
+    Comparable what = comparable_of(trial);
     if (group_ != nullptr && *group_ == what) return;
     outcomes_ = &survey_.outcomes[without_cache(what)];
     group_ = &*groups_.insert(std::move(what)).first;
