@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
+#include "cli/sanitize.h"
 #include "cli/sweep_report.h"
 #include "output/configuration_report.h"
 #include "rank/ranking.h"
@@ -226,6 +227,8 @@ struct BenchCommand {
   bool best = false;
   bool extend = false;
   bool allow_outside_paths = false;
+  bool allow_loose = false;
+  std::vector<std::string> sanitize;
   MeasureFlags measure;
   CompileOptions compile;
   fs::path database = kDefaultDatabase;
@@ -240,6 +243,7 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
   one.extend = options.extend;
   one.load.template_folders = {home_folder() / "kernel_templates"};
   one.load.allow_outside_paths = options.allow_outside_paths;
+  one.load.allow_loose = options.allow_loose;
   one.manifest = manifest_of(options.kernel_template, one.load);
   one.kernel = load_template(one.manifest, one.load);
   const Where where{"--problem", ""};
@@ -427,7 +431,8 @@ int run(BenchCommand& options) {
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   const Trial& kernel = report.kernel;
-  if (kernel.outcome == Outcome::ok) return 0;
+  const int faults = options.sanitize.empty() ? 0 : run_sanitizers(options.sanitize, options.database);
+  if (kernel.outcome == Outcome::ok) return faults == 0 ? 0 : 1;
   throw NothingToDo(fmt::format("the configuration cannot be ranked: {}", name(kernel.outcome)),
                     Where{kernel.template_name, ""}, kernel.reason);
 }
@@ -453,6 +458,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
   command.add_flag("--extend", options.extend, "Allow values that the template does not list");
   command.add_flag("--allow-outside-paths", options.allow_outside_paths,
                    "Let the template name files outside its folder");
+  command.add_flag("--allow-loose", options.allow_loose, kAllowLoose);
   options.compile.add_to(command);
   options.measure.add_to(command, Flag::Of::bench);
   add_option(command, "--db", options.database, "Results database, where it is recorded",
@@ -464,6 +470,12 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
       ->excludes("--gpus");
   add_option(command, "--outputs", options.gpus.outputs,
              "Keep what it leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy", {.type = "FOLDER"})
+      ->excludes("--gpu");
+  add_option(
+      command, "--sanitize", options.sanitize,
+      "Then run the kernel again under tools of compute-sanitizer: memcheck, racecheck, initcheck, synccheck",
+      {.type = "TOOL,...", .one_each = true})
+      ->delimiter(',')
       ->excludes("--gpu");
   // For tests, as in sweep.
   command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/expect_error.h"
 #include "cli/fake_sweep.h"
 
@@ -205,6 +208,30 @@ TEST_F(Bench, OperationsHaveDimensionsOfTheirOwn) {
 TEST_F(Bench, ALostGpuEndsItAsASweep) {
   const Finished crashed = bench_mixed({}, "always_crash");
   expect_error(crashed, kNothingToDo, {"crashed", "signal 11"});
+}
+
+TEST_F(Bench, RunsAgainUnderASanitizer) {
+  expect_error(bench_mixed({"--sanitize", "memcheck,valgrind"}), kUserError,
+               {"--sanitize", "valgrind", "racecheck"});
+  // A tool that runs the program, and then tells of an error.
+  sandbox.write("compute-sanitizer",
+                "#!/bin/sh\necho \"$@\" > arguments\n"
+                "while [ \"${1##*/}\" != tiletune ]; do shift; done\n\"$@\" > inner 2>&1\n"
+                "echo '========= Invalid __global__ read of size 4 bytes'\n"
+                "echo '========= ERROR SUMMARY: 1 error'\n");
+  std::filesystem::permissions(sandbox.folder() / "compute-sanitizer", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (sandbox.folder().string() + ":" + path).c_str(), 1);
+  const Finished run = bench_mixed({"--sanitize", "memcheck"});
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(run.code, 1) << run.err;
+  expect_in(run.out, {"Invalid __global__ read", "ERROR SUMMARY: 1 error", "memcheck: see above"});
+  const auto written = [&](const char* name) { return read_file(sandbox.folder() / name); };
+  const std::string arguments = written("arguments");
+  expect_in(arguments, {"--tool memcheck", "mixed --set ROWS=2", "--problem 8x16x32", "copy.db"});
+  EXPECT_EQ(arguments.find("--sanitize"), std::string::npos) << arguments;
+  EXPECT_EQ(arguments.find("--db results.db"), std::string::npos) << arguments;
+  EXPECT_TRUE(carries(written("inner"), {"Fake H200: ok"})) << written("inner");
 }
 
 }  // namespace bench_test
