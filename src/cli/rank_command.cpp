@@ -18,6 +18,7 @@ struct RankOptions {
   std::int64_t limit = 20;
   std::string sort_by;
   std::vector<std::string> columns;
+  std::string regime;
   std::vector<std::string> outcomes;
   bool ladder = false;
   bool best = false;
@@ -54,7 +55,9 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
     refuse_none(all.empty());
     return show(histories_view(all, database));
   }
-  RankingRows rows = ranking_rows(database, filter);
+  const std::string time = options.regime.empty() ? "median_us" : options.regime + "_us";
+  RankingRows rows =
+      options.regime.empty() ? ranking_rows(database, filter) : ranking_rows_by(time, database, filter);
   if (options.ladder) {
     std::vector<LadderStep> steps = ladder_steps(database);
     for (const std::string& other : rows.kernel_templates()) {
@@ -67,7 +70,10 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
   auto groups = rank_rows(rows);
   refuse_none(groups.empty());
   rows = RankingRows();
-  if (!options.best) return show(rankings_view(groups, database, {limit, options.sort_by, options.columns}));
+  std::vector<std::string> columns = options.columns;
+  if (!options.regime.empty() && columns.empty())
+    columns = {"rank", "template", "parameters", "registers", "occupancy", time, "median_us"};
+  if (!options.best) return show(rankings_view(groups, database, {limit, options.sort_by, columns}));
   newest_first(groups, database);
   show(winners_view(groups, database));
 }
@@ -90,6 +96,7 @@ void check_combination(const RankOptions& options) {
   if (summary == nullptr && !lists_failures(options)) return;
   if (!options.columns.empty()) refuse("--columns", list);
   if (!options.sort_by.empty()) refuse("--sort-by", list);
+  if (!options.regime.empty()) refuse("--regime", list);
   if (summary != nullptr && is_limit_given(options)) refuse("--limit", list);
 }
 
@@ -139,6 +146,11 @@ void add_rank_command(CLI::App& app, Action& action) {
       .add_option("--columns", options.columns,
                   "Columns to show, e.g. parameters,median_us,registers; \"list\" names them all")
       ->delimiter(',');
+  command
+      .add_option(
+          "--regime", options.regime,
+          "Rank by the time in that way of launching (sweep --regime): cold, warm, graph, eager, sustained")
+      ->check(CLI::IsMember(spellings<Regime>()));
   command.add_option("--outcome", options.outcomes,
                      "Instead list rows with this outcome, e.g. refused (repeatable)");
   command.add_flag("--ladder", options.ladder,

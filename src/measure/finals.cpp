@@ -73,6 +73,34 @@ class Finals {
     }
   }
 
+  /// The best, the second copy and the baselines, interleaved.
+  void time_in(Regime regime) {
+    constexpr double kLongestUs = 1e6, kFewest = 5, kMost = 20;
+    const bool needs_copies = regime == Regime::graph || regime == Regime::eager;
+    if (regime == Regime::sustained || (needs_copies && buffers_.slices() != nullptr)) return;
+    std::vector<Runner*> timed = fastest();
+    for (Runner& runner : runners_)
+      if (runner.runs() && runner.result.name == "twin") timed.push_back(&runner);
+    rebind();
+    double round_us = 0;
+    for (Runner* runner : timed) {
+      round_us += runner->estimate_us * (needs_copies ? static_cast<double>(runner->subject.copies()) : 1);
+      guarded(*runner, [&] {
+        if (regime == Regime::graph) runner->batch = timer_.record_batch(runner->subject);
+      });
+    }
+    const auto rounds = static_cast<int>(std::clamp(kLongestUs / std::max(round_us, 1.0), kFewest, kMost));
+    std::map<Runner*, std::vector<double>> times_us;
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(timed.begin(), timed.end(), random_);
+      for (Runner* runner : timed)
+        guarded(*runner, [&] { times_us[runner].push_back(time_once(regime, *runner)); });
+    }
+    const std::string figure = fmt::format("{}_us", name(regime));
+    for (const auto& [runner, times] : times_us) runner->result.figures[figure] = median(times);
+    end_epoch();
+  }
+
   void sustain(const Nvml& nvml) {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
@@ -356,6 +384,15 @@ class Finals {
     timer_.clock().add(*shot.clock_mhz);
   }
 
+  double time_once(Regime regime, const Runner& runner) {
+    const Subject& subject = runner.subject;
+    if (regime == Regime::eager) return timer_.eager_us(subject);
+    if (regime == Regime::graph)
+      return timer_.batches(subject, runner.batch, CachePolicy::cold, 1).front().time_us;
+    const CachePolicy cache = regime == Regime::warm ? CachePolicy::warm : CachePolicy::cold;
+    return timer_.singles(subject, cache, runner.estimate_us, 1).front().time_us;
+  }
+
   /// Short kernels in batches: launched one by one they would wait for the host.
   Figures sustained(const Nvml& nvml, const Runner& runner) {
     const Batch batch = batched_ ? timer_.record_batch(runner.subject) : Batch{nullptr, 1};
@@ -402,6 +439,7 @@ FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const
   const auto started = std::chrono::steady_clock::now();
   Finals finals(gpu, buffers, timer, request, baselines, turn);
   finals.run();
+  for (const Regime regime : buffers.request().policy.finals.regimes) finals.time_in(regime);
   finals.sustain(nvml);
   FinalsMeasured measured;
   measured.condition = read_condition(nvml, timer);

@@ -237,6 +237,18 @@ std::vector<Shot> Timer::batches(const Subject& subject, const Batch& batch, Cac
   return in_series(part, count, 1, batch.launches);
 }
 
+double Timer::eager_us(const Subject& subject) {
+  const CopyRange all{0, subject.copies()};
+  if (subject.tally) subject.buffers->checks().reserve(all.count);
+  bring_cache_to(CachePolicy::cold, subject, all);
+  gpu_.synchronize();
+  const double time_us = estimate_us([&] {
+    for (std::size_t copy = 0; copy < all.count; ++copy) subject.launch(copy);
+  });
+  if (subject.tally) subject.buffers->queue_check(all, subject.tally);
+  return time_us / static_cast<double>(all.count);
+}
+
 Sampled Timer::time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                                std::optional<double> leader_us) {
   const std::vector<Shot> singles =

@@ -76,6 +76,9 @@ class Timer {
   /// `count` samples of a batch that record_batch() has made of the subject, per launch.
   std::vector<Shot> batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count);
 
+  /// The time of a launch where the host queues one by one on each copy of the subject's buffers.
+  double eager_us(const Subject& subject);
+
   /// Whether single launches of that time are too short to be timed by themselves. What may compete with a
   /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
   static bool needs_batch(const MeasurePolicy& policy, double single_us, std::optional<double> leader_us);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/spelling.h"
@@ -53,6 +54,21 @@ inline constexpr std::array<Named<CachePolicy>, 4> kSpellings<CachePolicy>{{{Cac
                                                                             {CachePolicy::rotate, "rotate"},
                                                                             {CachePolicy::warm, "warm"}}};
 
+/// How an application launches a kernel: what its finalists are timed in besides.
+enum class Regime {
+  cold,      ///< one launch that finds nothing of its buffers in the L2 cache
+  warm,      ///< one that finds what an equal launch left there
+  graph,     ///< launches of a CUDA graph that follow each other, each on other buffers
+  eager,     ///< the same, queued by the host one by one
+  sustained  ///< back to back for seconds
+};
+template <>
+inline constexpr std::array<Named<Regime>, 5> kSpellings<Regime>{{{Regime::cold, "cold"},
+                                                                  {Regime::warm, "warm"},
+                                                                  {Regime::graph, "graph"},
+                                                                  {Regime::eager, "eager"},
+                                                                  {Regime::sustained, "sustained"}}};
+
 inline constexpr Bounds<double> kPercentage{.min = 0, .max = 100};
 /// Seconds of one launch or compilation.
 inline constexpr Bounds<double> kTimeout{.min = 0, .max = 24 * 3600, .above = true};
@@ -64,7 +80,8 @@ struct FinalsPolicy {
   double within_percent = 2;  ///< and all that are not slower than the leader by more than this
   int rounds = 100;           ///< most samples of each; fewer where they would take more than some seconds
   double sustained_s = 0;     ///< then the best run back to back for so long each; 0: not
-  bool host_copies = false;   ///< and are timed with the copies of their buffers from and to the host
+  std::vector<Regime> regimes = {};  ///< in which the best are timed, too
+  bool host_copies = false;          ///< and are timed with the copies of their buffers from and to the host
 
   static constexpr auto fields() {
     using P = FinalsPolicy;
@@ -87,6 +104,12 @@ struct FinalsPolicy {
                {.name = "--sustained",
                 .help = "After the finals, run their best back to back for this long each (2s, 1min)",
                 .kind = "time"}),
+        option(
+            "regimes", &P::regimes, {}, {},
+            {.name = "--regime",
+             .help = "After the finals, time their best also cold, warm, from a graph, launched one by one "
+                     "(eager) or sustained; several with commas between them",
+             .kind = "regime"}),
         option("host_copies", &P::host_copies, {}, {},
                {.name = "--host-copies",
                 .help = "After the finals, time their best and the baselines with copies of the inputs from "
@@ -105,6 +128,7 @@ struct MeasurePolicy {
   CachePolicy cache = CachePolicy::cold;
   std::uint64_t seed = 0;  ///< of the random inputs; 0: each sweep draws one
   bool verify = true;
+  bool strict_error = false;     ///< wrong: an error in a check that is more than twice the library's own
   double launch_timeout_s = 10;  ///< one launch may take so long
   FinalsPolicy finals;
 
@@ -146,8 +170,13 @@ struct MeasurePolicy {
                  "Seed of the random inputs, to repeat those of another sweep (column input_seed); without "
                  "it, they are drawn anew",
              .kind = "number"}),
-        option("verify", &P::verify, {}, true), option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0),
-        field("finals", &P::finals));
+        option("verify", &P::verify, {}, true),
+        option("strict_error", &P::strict_error, {}, false,
+               {.name = "--strict-error",
+                .help = "Reject a kernel whose error in one of the operation's checks is more than twice the "
+                        "library's own; otherwise its row has a warning",
+                .kind = "switch"}),
+        option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0), field("finals", &P::finals));
   }
 };
 

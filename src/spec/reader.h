@@ -227,6 +227,11 @@ T read_as(const JsonNode& node, const typename BoundsOf<T>::type& bounds) {
     return read_extent(node);
   } else if constexpr (std::is_same_v<Plain, std::vector<std::string>>) {
     return read_strings(node, "NVRTC options");
+  } else if constexpr (requires { requires Spelled<typename Plain::value_type>; }) {
+    Plain values;
+    for (const JsonNode& one : read_list(node, "names", Empty::allowed))
+      values.push_back(read_enum<typename Plain::value_type>(one));
+    return values;
   } else {
     static_assert(std::is_same_v<Plain, std::string>, "name what reads it");
     return read_string(node);

@@ -116,6 +116,7 @@ bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, 
   };
   ignore(kLongest);
   if (finals.sustained_s <= 0) ignore("sustained_s");
+  if (finals.regimes.empty()) ignore("regimes");
   if (!finals.host_copies) ignore("host_copies");
   if (held != wanted) return false;
   sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);

@@ -159,6 +159,26 @@ TEST(Finals, AreHeldAgainForWhoWantsTimesWithCopiesToo) {
   EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 2);
 }
 
+TEST(Finals, SayWhereTheBestIsNotTheFastestInAnotherRegime) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  const Finished run = sandbox.run(measured_sweep(config, "none", 3, {"--regime", "cold,warm"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("\nwarm: the best choice is "), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("\ncold: the best choice is "), std::string::npos) << run.out;
+  const auto json = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"rank", "--db", "results.db", "--format", "json"});
+    return nlohmann::json::parse(sandbox.run(more).out)["groups"][0]["rows"];
+  };
+  const auto usual = json({});
+  const auto warm = json({"--regime", "warm"});
+  EXPECT_NE(usual[0]["parameters"], warm[0]["parameters"]);
+  EXPECT_LT(warm.size(), usual.size()) << "the others were not timed warm";
+  const Finished table = sandbox.run({"rank", "--db", "results.db", "--regime", "warm"});
+  EXPECT_TRUE(carries(table.out, {"warm_us", "median_us"}));
+  EXPECT_EQ(sandbox.run({"rank", "--db", "results.db", "--regime", "eager"}).code, kNothingToDo);
+}
+
 TEST(Finals, RowsAreWarnedWhereTheHostHasNoMemoryForCopies) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "no_host_memory",

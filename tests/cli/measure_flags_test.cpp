@@ -65,6 +65,8 @@ TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
   refused({"--host-copies", "yes"}, {"--host-copies:", "'yes'", "on", "off"});
   refused({"--host-copies", "on", "--finals", "off"}, {"--host-copies:", "--finals 10"});
   EXPECT_EQ(sweep({"--host-copies", "off", "--finals", "off"}).code, 0);
+  refused({"--regime", "cold,hot"}, {"--regime:", "'hot'"});
+  refused({"--regime", "warm", "--finals", "off"}, {"--regime:", "--finals 10"});
 }
 
 TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
@@ -73,8 +75,8 @@ TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
     expect_error(sandbox.run(command), kUserError, {flag, "no effect", "--gpu"});
   };
   const std::vector<std::pair<std::string, std::string>> flags{
-      {"--baseline", "none"}, {"--precision", "1"}, {"--cache", "cold"},    {"--sustained", "1s"},
-      {"--screening", "off"}, {"--finals", "3"},    {"--host-copies", "on"}};
+      {"--baseline", "none"}, {"--precision", "1"}, {"--cache", "cold"},     {"--sustained", "1s"},
+      {"--screening", "off"}, {"--finals", "3"},    {"--host-copies", "on"}, {"--regime", "warm"}};
   for (const auto& [flag, value] : flags) expect_refused({"sweep", config, flag, value}, flag);
   for (const std::string flag : {"--samples", "--rounds"})
     expect_refused({"bench", "sgemm_naive", "--problem", "64", flag, "30"}, flag);
