@@ -1,5 +1,7 @@
 """Checks of what a measurement is worth: repeatability, screening, throttling, and agreement with a profiler."""
 
+import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -189,6 +191,58 @@ def check_profiler(bench):
             f"profiler: ncu lies between a launch in a batch and one alone for {bracketed} of {len(PROFILED) - singles} shorter kernels")
     if missed:
         miss(f"profiler: kernels under 20 us differ from ncu by more than 3% in a batch, or by 0.5 us alone: {missed}")
+
+
+STABLE = ("configs/softmax.json", "--problem", "4096x1024", "--strategy", "random", "--seed", "1", "--budget", "120")
+
+
+def fresh_sweeps(bench, gpu, count):
+    """The rows that rank first in each of so many sweeps into databases of their own: (best, all that tie with it)."""
+    found = []
+    for number in range(count):
+        name = f"stable_{gpu}_{number}"
+        _, _, _, database = bench.sweep(name, *STABLE, "--gpus", gpu, "--quiet")
+        output = bench.out / f"{name}.json"
+        bench.run(f"{name}_ranking", "rank", "--db", database, "--limit", "0", "--format", "json", "-o", output)
+        first = [row for row in json.loads(output.read_text())["groups"][0]["rows"] if row["rank"] == 1]
+        found.append((first[0], first))
+    return found
+
+
+def oracle(bench, gpu, rows):
+    """The time of each of these rows, interleaved in many rounds."""
+    names = sorted({name for row in rows for name in row["parameters"]})
+    lines = [",".join(["template", *names])]
+    lines += [",".join([row["template"], *(json.dumps(row["parameters"].get(name, "")).strip('"') for name in names)]) for row in rows]
+    (bench.out / "stable.csv").write_text("\n".join(lines) + "\n")
+    config = bench.out / f"stable_oracle_{gpu}.json"
+    config.write_text(json.dumps({
+        "name": "stable_oracle", "templates": sorted({row["template"] for row in rows}), "configurations": "stable.csv",
+        "problems": ["4096x1024"], "measure": {"screening": 0, "finals": {"configurations": 100, "rounds": 1000}}}))
+    _, _, _, database = bench.sweep(f"stable_oracle_{gpu}", config, "--gpus", gpu, "--quiet")
+    times = query(database, "SELECT template, parameters, median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok'")
+    return {template + json.dumps(json.loads(parameters)): time_us for template, parameters, time_us in times}
+
+
+def check_stable(bench, gpus):
+    """Fresh sweeps of one space choose the same, or something that ties with it and costs nothing."""
+    bench.sweep("stable_compile", *STABLE, "--quiet")
+    counts = dict(zip(range(gpus), (60, 20, 20)))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = dict(zip(counts, pool.map(lambda gpu: fresh_sweeps(bench, gpu, counts[gpu]), counts)))
+    everywhere = [run for of_gpu in runs.values() for run in of_gpu]
+    winners = collections.Counter(identity(best) for best, _ in everywhere)
+    usual = winners.most_common(1)[0][0]
+    print("     chosen:", dict(winners))
+    for gpu, of_gpu in runs.items():
+        holding = sum(usual in {identity(row) for row in ties} for _, ties in of_gpu)
+        verdict(holding >= len(of_gpu) - 1, f"stable: GPU {gpu}: {holding} of {len(of_gpu)} fresh sweeps choose {usual}, or declare a tie with it")
+    rows = list({identity(row): row for _, ties in everywhere for row in ties}.values())
+    for gpu in runs:
+        times = oracle(bench, gpu, rows)
+        regrets = [100 * (times[identity(best)] / min(times.values()) - 1) for best, _ in runs[gpu]]
+        verdict(max(regrets) <= 1, f"stable: GPU {gpu}: each choice against the best of {len(times)} that ever tied, in 1000 interleaved rounds: "
+                                   f"regret {statistics.mean(regrets):.2f}% on average, {max(regrets):.2f}% at most")
 
 
 CHECKS = {"screening": check_screening, "repeat": check_repeat, "throttle": check_throttle, "profiler": check_profiler}
