@@ -1,3 +1,4 @@
+#include <cmath>
 #include <set>
 
 #include "base/folder.h"
@@ -234,10 +235,8 @@ int run(CompareOptions& options) {
       write_view(out, comparison_view(comparison, databases, options.fail_above), format, style);
     });
     if (!options.fill.empty()) code = write_fill_configs(comparison, databases, options.fill, interrupted);
-    if (options.fail_above) {
-      for (const Slowdown& slower : slowdowns(comparison, *options.fail_above))
-        if (slower.is_certain) code = 1;
-    }
+    for (const Slowdown& slower : slowdowns(comparison, options.fail_above.value_or(INFINITY)))
+      if (slower.is_certain) code = 1;
     for (const ComparedProblem& problem : comparison.problems)
       if (problem.sides_with_kernels() > 1) return;
     throw NothingToDo("no problem ran on two sides under the same conditions",
@@ -280,9 +279,10 @@ void add_compare_command(CLI::App& app, Action& action) {
   command
       .add_option("--statistic", options.statistic, "Compare the median, mean or min of each row's samples")
       ->capture_default_str();
-  command.add_option("--fail-above", options.fail_above,
-                     "Exit with 1 when the fastest of a later side is slower than that of the first side by "
-                     "more than this percentage and more than the noise, or no longer runs");
+  command.add_option(
+      "--fail-above", options.fail_above,
+      "Exit with 1 when the fastest of a later side no longer runs, or is slower than that of the first "
+      "side by more than this percentage, even at the lower end of the interval");
   command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
   command.add_option("-o,--output", options.output, "Write here instead of to standard output");
   command.footer(

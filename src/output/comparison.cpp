@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"
@@ -43,28 +45,28 @@ std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
                             pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
 }
 
+/// "+2.1% (+1.4 to +2.8) slower", without an interval where the noise is not known.
+std::string text_of(const Difference& difference) {
+  std::string text = fmt::format("{:+.1f}%", difference.percent);
+  if (std::isfinite(difference.noise_percent))
+    text += fmt::format(" ({:+.1f} to {:+.1f})", difference.low_percent, difference.high_percent);
+  return text.append(1, ' ').append(name(difference.verdict));
+}
+
 std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, double above) {
   const ComparedProblem& problem = comparison.problems[slower.problem];
-  const SideOfProblem& first = problem.sides[slower.first];
-  const SideOfProblem& later = problem.sides[slower.later];
-  const std::string first_name = side_name(comparison, slower.first);
-  const std::string later_name = side_name(comparison, slower.later);
-  if (!slower.percent) {
-    const std::size_t count = later.failed + later.undecided;
-    return fmt::format(
-        "slower: {}: runs on {}, no longer on {}: {}", title_of(problem), first_name, later_name,
-        count == 1 ? "its only configuration fails" : fmt::format("all its {} configurations fail", count));
-  }
-  std::string text = fmt::format("slower: {}: the fastest takes {} us on {}, {} us on {}: {:+.2f}%, ",
-                                 title_of(problem), three_digits(first.fastest.time_us), first_name,
-                                 three_digits(later.fastest.time_us), later_name, *slower.percent);
-  if (!slower.has_intervals)
-    return text + fmt::format("beyond {}%; neither has an interval, so the noise is unknown", above);
-  text += slower.is_certain ? fmt::format("beyond {}% and the noise", above)
-                            : "but within the noise: not counted";
-  return text + fmt::format(" (intervals {}..{} and {}..{})", three_digits(first.fastest.low_us),
-                            three_digits(first.fastest.high_us), three_digits(later.fastest.low_us),
-                            three_digits(later.fastest.high_us));
+  const SideOfProblem& later = problem.sides[slower.side];
+  const std::string first_name = side_name(comparison, problem.first_side);
+  const std::string later_name = side_name(comparison, slower.side);
+  if (!later.has_kernels)
+    return fmt::format("slower: {}: runs on {}, no longer on {}, where {} failed", title_of(problem),
+                       first_name, later_name, counted(later.failed + later.undecided, "configuration"));
+  return fmt::format(
+      "{}slower: {}: the fastest takes {} us on {}, {} us on {}: {}, {}above {}% and the noise",
+      slower.is_certain ? "" : "may be ", title_of(problem),
+      three_digits(problem.sides[problem.first_side].fastest.time_us), first_name,
+      three_digits(later.fastest.time_us), later_name, text_of(*later.difference),
+      slower.is_certain ? "" : "not certainly ", above);
 }
 
 std::string first_few(const std::vector<std::string>& problems) {
@@ -136,10 +138,6 @@ Lines lines_under(const Comparison& comparison, const ComparedProblem& problem) 
         "unmeasured (?): the best of {} on {}; --fill FILE writes the config that measures it{}",
         side_name(comparison, from), join(lacking, ", "), is_foreign ? " if its template exists here" : ""));
   }
-  if (std::ranges::any_of(problem.best_of, has_unverified) ||
-      (problem.compromise && has_unverified(*problem.compromise)) ||
-      (problem.safest && has_unverified(*problem.safest)))
-    lines.emplace_back("unverified: results that were compared with nothing");
   if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
   return lines;
 }
@@ -151,14 +149,12 @@ Lines closing_lines(const Comparison& comparison, std::optional<double> fail_abo
   for (const ComparedProblem& problem : comparison.problems) {
     if (problem.sides_with_kernels() != 1) continue;
     std::string title = title_of(problem);
-    std::size_t owner = 0;
     for (std::size_t side = 0; side < problem.sides.size(); ++side) {
       const SideOfProblem& facts = problem.sides[side];
-      if (facts.has_kernels) owner = side;
       if (facts.has_rows && !facts.has_kernels)
         title += fmt::format(", of which nothing ran on {}", side_name(comparison, side));
     }
-    alone[owner].push_back(std::move(title));
+    alone[problem.first_side].push_back(std::move(title));
   }
   for (const auto& [side, problems] : alone)
     lines.push_back(fmt::format("only {} has {}", side_name(comparison, side), first_few(problems)));
@@ -200,16 +196,14 @@ std::vector<ChosenConfiguration> chosen_configurations(const Comparison& compari
     const Portability& best = problem.best_of[side];
     if (!best.on.empty()) chosen.push_back({"", side, &best, row_of(best.on[side].id)});
   }
-  const auto add = [&](const char* largest, const std::optional<Portability>& portability) {
-    if (!portability) return;
+  if (!problem.compromise) return chosen;
+  const auto add = [&](const char* largest, const Portability& portability) {
     const auto known =
-        std::ranges::find_if(portability->on, [](const Standing& standing) { return standing.time_us > 0; });
-    chosen.push_back({largest, {}, &*portability, row_of(known->id)});
+        std::ranges::find_if(portability.on, [](const Standing& standing) { return standing.time_us > 0; });
+    chosen.push_back({largest, {}, &portability, row_of(known->id)});
   };
-  add("pennycook", problem.compromise);
-  const bool same =
-      problem.compromise && problem.safest && problem.compromise->minimum == problem.safest->minimum;
-  if (!same) add("minimum", problem.safest);
+  add("pennycook", *problem.compromise);
+  if (problem.compromise->minimum != problem.safest->minimum) add("minimum", *problem.safest);
   return chosen;
 }
 
@@ -280,14 +274,16 @@ struct ProblemPage {
                                           {rate, CellType::real},
                                           {"tied_with", CellType::integer},
                                           {"ran", CellType::integer},
-                                          {"failed", CellType::integer}};
+                                          {"failed", CellType::integer},
+                                          {"difference"}};
     return table_of(columns, [&](const auto& visit) {
       for (const ChosenConfiguration& one : chosen) {
         if (!one.side) continue;
         const SideOfProblem& side = problem.sides[*one.side];
         visit({row_label(one, names), std::string(name(side.source)), one.portability->on[*one.side].time_us,
                field_by_name("ci_us").read({one.trial}), field_by_name(rate).read({one.trial}),
-               count_cell(side.tied), count_cell(side.ran), count_cell(side.failed)});
+               count_cell(side.tied), count_cell(side.ran), count_cell(side.failed),
+               side.difference ? text_of(*side.difference) : ""});
       }
     });
   }
@@ -333,6 +329,10 @@ struct ProblemPage {
       marks += "; =: cannot be distinguished from the side's best";
     if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: few samples";
     if (any([](const Standing& s) { return s.known == Known::failed; })) marks += "; x: does not run there";
+    if (any([](const Standing& s) { return s.verified == false; }))
+      marks += "; unverified: results that were compared with nothing";
+    const auto lacks_noise = [](const SideOfProblem& s) { return s.has_kernels && !s.noise_floor_percent; };
+    const bool is_assumed = std::ranges::any_of(problem.sides, lacks_noise);
     return {
         legend(parameters),
         parameters.legend(),
@@ -340,7 +340,12 @@ struct ProblemPage {
         fitting(&ProblemPage::efficiency_table, width),
         Lines{marks,
               "pennycook: harmonic mean over all sides, 0 if it fails on one; Spearman: rank correlation, "
-              "1 if the order is the same"},
+              "1 if the order is the same",
+              fmt::format(
+                  "difference: the fastest against the first side's, 95% interval; same: within {}%; "
+                  "faster, slower: beyond the noise{}",
+                  kSamePercent,
+                  is_assumed ? fmt::format(" ({}% assumed without finals)", kAssumedNoisePercent) : "")},
         lines_under(comparison, problem)};
   }
 };
@@ -379,7 +384,15 @@ void add_problem(Json& object, const Comparison& comparison, const ComparedProbl
                                {"failed", side.failed},
                                {"undecided", side.undecided},
                                {"tied_with_best", side.tied},
-                               {"sources_left_out", names_of(side.left_out)}});
+                               {"sources_left_out", names_of(side.left_out)},
+                               {"noise_floor_percent", or_null(side.noise_floor_percent)},
+                               {"difference", Json()}});
+    if (const auto& difference = side.difference)
+      object["sides"].back()["difference"] = {{"percent", difference->percent},
+                                              {"low_percent", difference->low_percent},
+                                              {"high_percent", difference->high_percent},
+                                              {"noise_percent", difference->noise_percent},
+                                              {"verdict", name(difference->verdict)}};
   }
   object["configurations"] = Json::array();
   for (const ChosenConfiguration& chosen : chosen_configurations(comparison, problem, databases))
@@ -433,9 +446,10 @@ void add_head(Json& document, const Comparison& comparison, const Databases& dat
   if (!fail_above) return;
   for (const Slowdown& slowdown : slowdowns(comparison, *fail_above)) {
     Json& slower = document["slower"].emplace_back(of_problem(slowdown.problem));
-    slower["first"] = comparison.sides[slowdown.first].name;
-    slower["later"] = comparison.sides[slowdown.later].name;
-    slower["percent"] = or_null(slowdown.percent);
+    const ComparedProblem& problem = comparison.problems[slowdown.problem];
+    slower["first"] = comparison.sides[problem.first_side].name;
+    slower["later"] = comparison.sides[slowdown.side].name;
+    slower["percent"] = problem.sides[slowdown.side].difference->percent;
     slower["beyond_noise"] = slowdown.is_certain;
   }
   for (const Unchecked& lacking : unchecked(comparison))
@@ -453,16 +467,18 @@ void visit_rows(const Comparison& comparison, const ComparedProblem& problem, co
     for (std::size_t side = 0; side < portability.on.size(); ++side) {
       const Standing& on = portability.on[side];
       const SideOfProblem& facts = problem.sides[side];
+      const auto& difference = facts.difference;
       visit({problem.problem, problem.conditions, problem.gpu, what, chosen.trial.template_name,
              chosen.trial.parameters, comparison.sides[side].name,
              facts.has_rows ? std::string(name(facts.source)) : "", std::string(name(on.known)),
              on.time_us > 0 ? Cell(on.time_us) : Cell(),
              on.known != Known::unmeasured ? Cell(on.efficiency) : Cell(),
              cell_or_null(portability.harmonic_mean), cell_or_null(portability.minimum),
-             cell_or_null(portability.pennycook),
-             !on.verified   ? ""
-             : *on.verified ? "true"
-                            : "false"});
+             cell_or_null(portability.pennycook), on.verified ? fmt::format("{}", *on.verified) : "",
+             difference ? Cell(difference->percent) : Cell(),
+             difference ? Cell(difference->low_percent) : Cell(),
+             difference ? Cell(difference->high_percent) : Cell(),
+             difference ? std::string(name(difference->verdict)) : ""});
     }
   }
 }
@@ -486,7 +502,8 @@ ViewDocument comparison_view(const Comparison& comparison, const Databases& data
   ViewDocument view{"problems"};
   for (const char* name :
        {"problem", "conditions", "gpu", "configuration", "template", "parameters", "side", "source", "known",
-        "time_us", "efficiency", "harmonic_mean", "minimum", "pennycook", "verified"})
+        "time_us", "efficiency", "harmonic_mean", "minimum", "pennycook", "verified", "difference_percent",
+        "difference_low_percent", "difference_high_percent", "verdict"})
     view.columns.push_back({name});
   view.is_dense = true;
   view.above = lines_above(comparison);

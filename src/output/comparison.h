@@ -17,15 +17,19 @@ inline constexpr std::array<Named<Known>, 4> kSpellings<Known>{{{Known::unmeasur
                                                                 {Known::failed, "failed"},
                                                                 {Known::screened, "screened"},
                                                                 {Known::timed, "timed"}}};
+template <>
+inline constexpr std::array<Named<Verdict>, 4> kSpellings<Verdict>{{{Verdict::same, "same"},
+                                                                    {Verdict::faster, "faster"},
+                                                                    {Verdict::slower, "slower"},
+                                                                    {Verdict::unclear, "unclear"}}};
 
 /// The view of a comparison, to which it refers. Tables: per problem the best configuration of each side and
 /// the best compromise, with the parameters that differ; how fast each of the best is; how efficient each is
 /// on every side; what pairs of sides have in common; what is unmeasured; what is slower than asked for. JSON
 /// is one object {"tiletune": version, "by", "statistic", "other_statistic", "mixes_sources", "sides",
 /// "unmeasured", "slower", "unchecked", "problems"}, described by schemas/comparison.schema.json. CSV has a
-/// record per problem, configuration and side. Rows are read from the databases that were compared. A later
-/// side counts as slower if its fastest configuration takes more than `fail_above` percent longer; none: this
-/// is not checked.
+/// record per problem, configuration and side. Rows are read from the databases that were compared. Slowdowns
+/// above `fail_above` percent are listed; none: this is not checked.
 ViewDocument comparison_view(const Comparison& comparison, const Databases& databases,
                              std::optional<double> fail_above = {});
 

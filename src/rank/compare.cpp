@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <deque>
 
 namespace tiletune {
@@ -110,15 +111,52 @@ void compare(const Candidates& candidates, const std::string& cache, Comparison&
   }
   // What failed everywhere is for no one to choose from.
   if (problem.sides_with_kernels() == 0) return;
+  while (!problem.sides[problem.first_side].has_kernels) ++problem.first_side;
   compare_rows(sets, problem);
   comparison.problems.push_back(std::move(problem));
+}
+
+/// From the median to an end of its interval, as a fraction, without the half noise floor of the ranking.
+double width_to(double end_us, const SideOfProblem& side) {
+  return std::max(0.0,
+                  std::abs(end_us / side.fastest.time_us - 1) - side.noise_floor_percent.value_or(0) / 200);
+}
+
+Difference difference_of(const SideOfProblem& before, const SideOfProblem& now) {
+  if (!now.has_kernels) return {INFINITY, INFINITY, INFINITY, 0, Verdict::slower};
+  const double noise =
+      std::max({kNoiseBetweenSweepsPercent, before.noise_floor_percent.value_or(kAssumedNoisePercent),
+                now.noise_floor_percent.value_or(kAssumedNoisePercent)});
+  const double change = std::log(now.fastest.time_us) - std::log(before.fastest.time_us);
+  const auto half_interval = [&](double now_us, double before_us) {
+    return std::hypot(std::hypot(width_to(now_us, now), width_to(before_us, before)), noise / 100);
+  };
+  const auto percent_of = [](double log_ratio) { return 100 * std::expm1(log_ratio); };
+  const double low = percent_of(change - half_interval(now.fastest.low_us, before.fastest.high_us));
+  const double high = percent_of(change + half_interval(now.fastest.high_us, before.fastest.low_us));
+  const Verdict verdict = low > noise                                    ? Verdict::slower
+                          : high < -noise                                ? Verdict::faster
+                          : low >= -kSamePercent && high <= kSamePercent ? Verdict::same
+                                                                         : Verdict::unclear;
+  return {percent_of(change), low, high, noise, verdict};
+}
+
+void add_differences(const Databases& databases, ComparedProblem& problem) {
+  const SideOfProblem& first = problem.sides[problem.first_side];
+  for (std::size_t i = problem.first_side; i < problem.sides.size(); ++i) {
+    SideOfProblem& side = problem.sides[i];
+    if (side.source == Source::predicted)
+      side.noise_floor_percent = INFINITY;  // their errors are not known
+    else if (side.has_kernels)
+      side.noise_floor_percent = databases.row(side.fastest.id).noise_floor_percent;
+    if (side.has_rows && &side != &first) side.difference = difference_of(first, side);
+  }
 }
 
 }  // namespace
 
 std::size_t ComparedProblem::sides_with_kernels() const {
-  return static_cast<std::size_t>(
-      std::count_if(sides.begin(), sides.end(), [](const SideOfProblem& side) { return side.has_kernels; }));
+  return static_cast<std::size_t>(std::ranges::count(sides, true, &SideOfProblem::has_kernels));
 }
 
 bool Comparison::mixes_sources() const {
@@ -162,11 +200,11 @@ Comparison compare_databases(const Databases& databases, const ComparedRows& row
   });
   std::vector<Side> sides = dealt.take(rows.names);
   Comparison comparison;
-  if (sides.size() < 2) {
-    for (const Side& side : sides) comparison.sides.push_back({side.name, {}, {}, {}, 0});
-  } else {
+  if (sides.size() > 1)
     comparison = compare_sides(rows.by, sides, alias);
-  }
+  else if (!sides.empty())
+    comparison.sides.push_back({sides.front().name, {}, {}, {}, 0});
+  for (ComparedProblem& problem : comparison.problems) add_differences(databases, problem);
   comparison.recorded = dealt.recorded();
   comparison.statistic = rows.statistic;
   comparison.other_statistic = other_statistic;
@@ -186,36 +224,14 @@ std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& compariso
   return transfers;
 }
 
-namespace {
-
-/// The first side on which the problem ran; it must have run somewhere.
-std::size_t first_with_kernels(const ComparedProblem& problem) {
-  const auto first = std::find_if(problem.sides.begin(), problem.sides.end(),
-                                  [](const SideOfProblem& side) { return side.has_kernels; });
-  return static_cast<std::size_t>(first - problem.sides.begin());
-}
-
-bool has_interval(const Standing& standing) { return standing.low_us < standing.high_us; }
-
-}  // namespace
-
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent) {
   std::vector<Slowdown> slower;
   for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
     const std::vector<SideOfProblem>& sides = comparison.problems[p].sides;
-    const std::size_t first = first_with_kernels(comparison.problems[p]);
-    const Standing& before = sides[first].fastest;
-    for (std::size_t later = first + 1; later < sides.size(); ++later) {
-      const Standing& now = sides[later].fastest;
-      if (!sides[later].has_rows) continue;
-      if (!sides[later].has_kernels) {
-        slower.push_back({p, first, later, {}, true, false});
-        continue;
-      }
-      const double percent = 100 * (now.time_us / before.time_us - 1);
-      if (percent <= above_percent) continue;
-      slower.push_back(
-          {p, first, later, percent, now.low_us > before.high_us, has_interval(before) || has_interval(now)});
+    for (std::size_t side = 0; side < sides.size(); ++side) {
+      const Difference found = sides[side].difference.value_or(Difference());
+      if (found.percent > above_percent)
+        slower.push_back({p, side, found.verdict == Verdict::slower && found.low_percent > above_percent});
     }
   }
   return slower;
@@ -225,7 +241,7 @@ std::vector<Unchecked> unchecked(const Comparison& comparison) {
   std::vector<Unchecked> lacking;
   for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
     const std::vector<SideOfProblem>& sides = comparison.problems[p].sides;
-    for (std::size_t later = first_with_kernels(comparison.problems[p]) + 1; later < sides.size(); ++later)
+    for (std::size_t later = comparison.problems[p].first_side + 1; later < sides.size(); ++later)
       if (!sides[later].has_rows) lacking.push_back({p, later});
   }
   return lacking;

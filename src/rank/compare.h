@@ -44,6 +44,30 @@ struct Portability {
   std::optional<double> pennycook;
 };
 
+/// How far medians of one kernel in two sweeps differ beyond their intervals and noise floors, which are of
+/// one process: clock, temperature and placement vary. Up to 0.5 to 1% on the GPUs measured so far; the
+/// finals of results/h200 change the times of sgemm's winners at 4096 by 0.2 to 0.8%. Taken as a 95% limit.
+inline constexpr double kNoiseBetweenSweepsPercent = 0.75;
+/// Where no finals measured the noise floor: the upper end of that range.
+inline constexpr double kAssumedNoisePercent = 1;
+/// An interval that includes the noise between sweeps seldom fits into less.
+inline constexpr double kSamePercent = 2 * kNoiseBetweenSweepsPercent;
+
+enum class Verdict { same, faster, slower, unclear };
+
+/// The fastest configuration of a later side against that of the first side where the problem ran.
+struct Difference {
+  double percent = 0;  ///< how much longer it takes; infinite where nothing runs any more
+  /// 95% interval of what two sweeps show: the intervals of both medians and the noise are independent, so
+  /// their squares add up. -100 and infinite where the noise is not known.
+  double low_percent = 0;
+  double high_percent = 0;
+  /// The largest of kNoiseBetweenSweepsPercent and both noise floors; infinite with predictions.
+  double noise_percent = 0;
+  /// Faster or slower: the whole interval is beyond the noise; same: it is within kSamePercent.
+  Verdict verdict = Verdict::unclear;
+};
+
 /// What a side has of a problem.
 struct SideOfProblem {
   bool has_rows = false;     ///< the rest has no meaning otherwise
@@ -58,6 +82,8 @@ struct SideOfProblem {
   /// The fastest configuration, which need not be the best; not one that was given up as slow, unless all
   /// were.
   Standing fastest;
+  std::optional<double> noise_floor_percent;  ///< of the fastest; of predictions, infinite
+  std::optional<Difference> difference;       ///< of a side after the first where the problem ran
   /// Rows of other sources, which are left out: a problem has one source on a side, the one that can be
   /// trusted most of measured, replayed, imported and predicted.
   std::set<Source> left_out;
@@ -80,6 +106,7 @@ struct ComparedProblem {
   std::string cache;       ///< the last of the conditions
   std::string gpu;         ///< empty when sides are GPUs
   std::vector<SideOfProblem> sides;
+  std::size_t first_side = 0;  ///< the first where it ran
   /// By side, its best configuration on all sides; without standings where the side has none.
   std::vector<Portability> best_of;
   std::vector<PairOfSides> pairs;
@@ -130,7 +157,7 @@ struct Comparison {
 inline constexpr std::size_t kMostSides = 256;
 
 /// Compares sides problem by problem. Predictions, for which there is no state of the cache, stand beside
-/// measurements in each. What is said of two sides follows from their rows alone.
+/// measurements in each. What is said of two sides follows from their rows alone. Differences are left out.
 /// Throws UserError when there are more than kMostSides.
 Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias);
 
@@ -156,16 +183,12 @@ struct UnmeasuredTransfer {
 };
 std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& comparison);
 
-/// The fastest of a problem on a later side against the fastest on the first side where it ran.
+/// A difference above a number of percent.
 struct Slowdown {
   std::size_t problem = 0;
-  std::size_t first = 0;
-  std::size_t later = 0;
-  std::optional<double> percent;  ///< how much longer it takes; none where nothing runs any more
-  bool is_certain = false;        ///< the intervals, widened by the noise floor, do not overlap
-  bool has_intervals = false;     ///< one at least; otherwise nothing is known of the noise
+  std::size_t side = 0;
+  bool is_certain = false;  ///< its verdict is slower, and its whole interval is above that number
 };
-/// The slowdowns beyond a number of percent, and those of problems where a later side has only failures.
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent);
 
 /// A problem that ran on a side before and of which this one has no row.

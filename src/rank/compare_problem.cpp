@@ -240,12 +240,6 @@ class ProblemComparer {
   std::vector<std::optional<Runners>> runners_;
 };
 
-}  // namespace
-
-void compare_rows(const Sets& sides, ComparedProblem& problem) { ProblemComparer(sides, problem).fill(); }
-
-namespace {
-
 /// Where the smallest values of a list end.
 class Cut {
  public:
@@ -260,10 +254,7 @@ class Cut {
     share_of_last_ = (static_cast<double>(top) - static_cast<double>(below)) / static_cast<double>(equal);
   }
 
-  double share(double value) const {
-    if (value == last_) return share_of_last_;
-    return value < last_ ? 1 : 0;
-  }
+  double share(double value) const { return value == last_ ? share_of_last_ : value < last_ ? 1 : 0; }
 
  private:
   double last_ = 0;
@@ -271,6 +262,8 @@ class Cut {
 };
 
 }  // namespace
+
+void compare_rows(const Sets& sides, ComparedProblem& problem) { ProblemComparer(sides, problem).fill(); }
 
 std::optional<double> pennycook(std::span<const double> efficiencies) {
   if (efficiencies.empty()) return std::nullopt;

@@ -62,11 +62,8 @@ std::string written(const std::vector<Trial>& rows, Format format, const Compari
   Database database(folder / "a.db", Database::Mode::read_write);
   database.record_all(rows);
   const Databases databases({&database});
-  const GpuAlias alias = [](const std::string& gpu) { return gpu; };
-  SideRows dealt(by, {"a.db"}, alias);
-  databases.for_each({}, compare_columns(), [&](std::int64_t id, Trial& trial) { dealt.add(0, id, trial); });
-  std::vector<Side> sides = dealt.take({});
-  const Comparison comparison = compare_sides(by, sides, alias);
+  const Comparison comparison = compare_databases(databases, {by, {}, {}, {"a.db"}, Statistic::median},
+                                                  [](const std::string& gpu) { return gpu; });
   std::ostringstream out;
   write_view(out, comparison_view(comparison, databases, view.fail_above), format, {view.colour, view.width});
   return out.str();
@@ -81,9 +78,9 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
             std::string::npos);
   EXPECT_TRUE(has_line(text, {"Pennycook", "sgemm X=2"}));
   EXPECT_TRUE(has_line(text, {"sgemm", "Y=8"}));
-  EXPECT_NE(text.find("best of  source     time_us  ci_us  tflops  tied_with  ran  failed\n"
-                      "[1] A    predicted      100      -       -          0    3       0\n"
-                      "[2] B    measured      40.0      -       -          0    3       1\n"
+  EXPECT_NE(text.find("best of  source     time_us  ci_us  tflops  tied_with  ran  failed  difference\n"
+                      "[1] A    predicted      100      -       -          0    3       0  -\n"
+                      "[2] B    measured      40.0      -       -          0    3       1  -60.0% unclear\n"
                       "efficiency of      on [1] A  on [2] B  harmonic_mean  minimum  pennycook\n"
                       "[1] A                1.000=         x           1.00        0          0\n"
                       "[2] B                0.500     1.000=          0.667    0.500      0.667\n"
@@ -91,6 +88,7 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
             std::string::npos)
       << text;
   EXPECT_TRUE(has_line(text, {"efficiency:", "=:", "x:"})) << "what the marks mean";
+  EXPECT_TRUE(has_line(text, {"difference:", "95%", "1.5%", "1%"})) << "no finals measured the noise of B";
   EXPECT_TRUE(has_line(text, {"A and B:", "-1.000", "2 common"}));
   EXPECT_TRUE(has_line(text, {"B:", "1 of 3", "(~)"}));
 }
@@ -129,9 +127,24 @@ TEST(Comparison, SaysByHowMuchALaterSideIsSlowerAndWhetherThatIsNoise) {
   view.fail_above = 5;
   const std::string text = written(rows, Format::table, view, CompareBy::driver);
   EXPECT_TRUE(has_line(text, {"slower:", "64x64x64 on A (gemm, cold)", "100 us on 570.1", "110 us on 580.2",
-                              "+10.00%", "5%", "99.0..101", "109..111"}));
-  EXPECT_TRUE(has_line(text, {"slower:", "8x8x8 on A (gemm, cold)", "100 us on 570.1", "110 us on 580.2",
-                              "+10.00%", "not counted", "94.0..106", "104..116"}));
+                              "+10.0% (+8.2 to +11.9) slower", "5%"}));
+  EXPECT_TRUE(has_line(text, {"may be slower:", "8x8x8 on A (gemm, cold)", "100 us on 570.1",
+                              "110 us on 580.2", "+10.0% (+1.4 to +19.4) slower", "5%"}));
+  EXPECT_NE(text.find("  +10.0% (+1.4 to +19.4) slower\n"), std::string::npos) << "in the table";
+  const std::string json = written(rows, Format::json, view, CompareBy::driver);
+  const auto document = nlohmann::ordered_json::parse(json);
+  EXPECT_EQ(document["slower"][0]["beyond_noise"], true);
+  EXPECT_EQ(document["slower"][1]["beyond_noise"], false);
+  const auto& sides = document["problems"][1]["sides"];
+  EXPECT_TRUE(sides[0]["difference"].is_null());
+  EXPECT_TRUE(sides[0]["noise_floor_percent"].is_null());
+  const auto& difference = sides[1]["difference"];
+  EXPECT_NEAR(difference["percent"], 10, 1e-9);
+  EXPECT_NEAR(difference["low_percent"], 1.4, 0.05);
+  EXPECT_NEAR(difference["high_percent"], 19.4, 0.05);
+  EXPECT_EQ(difference["noise_percent"], kAssumedNoisePercent);
+  EXPECT_EQ(difference["verdict"], "slower");
+  EXPECT_NE(written(rows, Format::csv, view, CompareBy::driver).find(",slower\r\n"), std::string::npos);
   view.fail_above = 10.5;
   EXPECT_TRUE(has_line(written(rows, Format::table, view, CompareBy::driver), {"no problem's", "10.5%"}));
 }
@@ -154,8 +167,9 @@ TEST(Comparison, SaysWhatNoLongerRunsWhatIsNotCheckedAndWhereNothingIsKnownOfThe
   EXPECT_TRUE(has_line(
       text, {"only 570.1", "2x2x2 on A (gemm, cold)", "nothing", "580.2", "4x4x4 on A (gemm, cold)"}));
   EXPECT_TRUE(has_line(text, {"slower:", "1x1x1 on A (gemm, cold)", "100 us on 570.1", "120 us on 580.2",
-                              "+20.00%", "5%", "unknown"}));
-  EXPECT_TRUE(has_line(text, {"slower:", "2x2x2 on A (gemm, cold)", "runs on 570.1", "580.2", "all its 2"}));
+                              "+20.0% (+18.8 to +21.2)", "5%"}));
+  EXPECT_TRUE(
+      has_line(text, {"slower:", "2x2x2 on A (gemm, cold)", "runs on 570.1", "580.2", "2 configurations"}));
   EXPECT_TRUE(has_line(text, {"not checked:", "580.2", "4x4x4 on A (gemm, cold)"}));
   const auto document = nlohmann::ordered_json::parse(written(rows, Format::json, view, CompareBy::driver));
   EXPECT_TRUE(document["slower"][1]["percent"].is_null());
@@ -234,7 +248,7 @@ TEST(Comparison, NamesWhatIsUnverified) {
   const auto& chosen = document["problems"][0]["configurations"];
   EXPECT_EQ(chosen[0]["on"][1]["verified"], true);
   EXPECT_EQ(chosen[1]["on"][1]["verified"], false);
-  EXPECT_NE(written(rows, Format::csv).find(",false\r\n"), std::string::npos);
+  EXPECT_NE(written(rows, Format::csv).find(",false,"), std::string::npos);
   rows[1].relative_error.reset();
   EXPECT_TRUE(has_line(written(rows, Format::table), {"compromise", "sgemm X=1", "(unverified)"}))
       << "it is a compromise where it is unverified on one side";
@@ -249,9 +263,15 @@ TEST(Comparison, JsonHasEveryFigure) {
   EXPECT_EQ(document["sides"][1].dump(),
             R"({"name":"B","gpus":["B"],"driver_versions":[],"sources":["measured"],"problems":1})");
   const auto& problem = document["problems"][0];
-  EXPECT_EQ(problem["sides"][1].dump(),
-            R"({"side":"B","gpu":"B","source":"measured","ran":3,"screened":1,"failed":1,"undecided":0,)"
-            R"("tied_with_best":0,"sources_left_out":[]})");
+  auto side = problem["sides"][1];
+  EXPECT_NEAR(side["difference"]["percent"], -60, 1e-9);
+  side["difference"].erase("percent");
+  EXPECT_EQ(
+      side.dump(),
+      R"({"side":"B","gpu":"B","source":"measured","ran":3,"screened":1,"failed":1,"undecided":0,)"
+      R"("tied_with_best":0,"sources_left_out":[],"noise_floor_percent":null,)"
+      R"("difference":{"low_percent":-100.0,"high_percent":null,"noise_percent":null,"verdict":"unclear"}})")
+      << "nothing is known of the error of a prediction";
   EXPECT_EQ(problem["configurations"][1]["parameters"].dump(), R"({"X":3,"Y":8})");
   EXPECT_EQ(problem["configurations"][1]["on"][0].dump(),
             R"({"side":"A","known":"timed","time_us":200.0,"low_us":200.0,"high_us":200.0,"efficiency":0.5,)"
@@ -272,12 +292,15 @@ TEST(Comparison, CsvHasARecordPerConfigurationAndSide) {
   std::getline(lines, line);
   EXPECT_EQ(line,
             "problem,conditions,gpu,configuration,template,parameters,side,source,known,time_us,efficiency,"
-            "harmonic_mean,minimum,pennycook,verified\r");
+            "harmonic_mean,minimum,pennycook,verified,difference_percent,difference_low_percent,difference_"
+            "high_percent,verdict\r");
   std::getline(lines, line);
   std::getline(lines, line);
-  EXPECT_EQ(
-      line,
-      "64x64x64,\"gemm, cold\",,best of A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0,\r");
+  EXPECT_TRUE(
+      line.starts_with("64x64x64,\"gemm, cold\",,best of "
+                       "A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0,,-"))
+      << line;
+  EXPECT_TRUE(line.ends_with(",-100,,unclear\r")) << line;
 }
 
 }  // namespace comparison_test
