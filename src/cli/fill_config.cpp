@@ -273,25 +273,12 @@ int write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const D
   for (const RecordedPortfolio& recorded : portfolios) {
     const Comparable& what = recorded.group.what;
     const PortfolioTable& table = recorded.group.table;
-    for (const PortfolioGap& gap : gaps_of(recorded.portfolio)) {
+    for (const PortfolioGap& gap : gaps_of(recorded)) {
       const Trial row = database.row(table.kernels[recorded.portfolio.kernels[gap.kernel]].row);
       writer.add({writer.sides.size(), what.gpu, row.scalars, what.cache}, row,
                  table.problems[gap.problem].label);
     }
     writer.sides.push_back({what.gpu, what.source == Source::predicted});
-  }
-  return writer.write(false);
-}
-
-int write_fill_configs(const std::vector<AppliedPortfolio>& applied, const fs::path& file, const Stop& stop) {
-  FillWriter writer(file, stop);
-  for (const AppliedPortfolio& one : applied) {
-    for (const AppliedProblem& problem : one.problems) {
-      if (problem.result() != "not_measured") continue;
-      const Trial& kernel = one.portfolio.kernels[*problem.kernel];
-      writer.add({writer.sides.size(), one.what.gpu, kernel.scalars, one.what.cache}, kernel, problem.label);
-    }
-    writer.sides.push_back({one.what.gpu, one.what.source == Source::predicted});
   }
   return writer.write(false);
 }

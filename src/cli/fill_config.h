@@ -22,8 +22,5 @@ int write_fill_configs(const Comparison& comparison, const Databases& databases,
 /// Writes configs for kernels of portfolios on problems where they were not measured.
 int write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                        const std::filesystem::path& file, const Stop& stop);
-/// Writes configs for kernels that portfolios choose on problems where they were not measured.
-int write_fill_configs(const std::vector<AppliedPortfolio>& applied, const std::filesystem::path& file,
-                       const Stop& stop);
 
 }  // namespace tiletune

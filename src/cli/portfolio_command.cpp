@@ -10,35 +10,11 @@ namespace {
 struct PortfolioCommand {
   FilterOptions rows;
   PortfolioOptions portfolio;
+  std::vector<std::string> held_out;
   std::string format = "table";
   std::filesystem::path fill;
-  std::filesystem::path apply;
   std::filesystem::path output;
 };
-
-/// Shows what has been chosen, or how what was chosen elsewhere does here, and fills the gaps. Returns the
-/// exit code.
-int show(const PortfolioCommand& options, const Database& database, const TrialFilter& filter,
-         Format format) {
-  const auto write = [&](const ViewDocument& view) {
-    catch_interrupts();
-    stream_output(options.output,
-                  [&](std::ostream& out) { write_view(out, view, format, style_for(options.output)); });
-  };
-  const auto fill = [&](const auto&... portfolios) {
-    return options.fill.empty() ? 0 : write_fill_configs(portfolios..., options.fill, interrupted);
-  };
-  if (options.apply.empty()) {
-    const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
-    write(portfolios_view(portfolios, database));
-    return fill(portfolios, database);
-  }
-  std::vector<Comparable> without;
-  const auto applied =
-      apply_portfolios(read_exported_portfolios(options.apply), options.apply, database, filter, without);
-  write(applied_view(applied, without));
-  return fill(applied);
-}
 
 int run(PortfolioCommand& options) {
   const Format format = format_from_name(options.format);
@@ -47,10 +23,19 @@ int run(PortfolioCommand& options) {
   const Database database = options.rows.open();
   TrialFilter filter = options.rows.filter(database);
   filter.baselines = false;
+  TrialFilter held_out;
+  filter_problems(options.held_out, {&database}, held_out);
+  options.portfolio.held_out.insert(held_out.problems.begin(), held_out.problems.end());
+  for (const StatedProblem& one : held_out.stated_problems) options.portfolio.held_out.insert(one.problem);
   int code = 0;
   show_rows(database, filter, [&] {
     require_rows(database, filter);
-    code = show(options, database, filter, format);
+    const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
+    catch_interrupts();
+    stream_output(options.output, [&](std::ostream& out) {
+      write_view(out, portfolios_view(portfolios, database), format, style_for(options.output));
+    });
+    if (!options.fill.empty()) code = write_fill_configs(portfolios, database, options.fill, interrupted);
   });
   return code;
 }
@@ -76,13 +61,9 @@ void add_portfolio_command(CLI::App& app, Action& action) {
   command.add_option(
       "--fill", options.fill,
       "Write the config that measures the chosen kernels on the problems where they have no row");
-  add_option(command, "--apply", options.apply,
-             "Instead print the regret of the portfolio in this file, of 'export --best --portfolio', on the "
-             "problems of DB",
-             {.type = "FILE"})
-      ->excludes("--kernels")
-      ->excludes("--folds")
-      ->excludes("--seed");
+  command.add_option("--held-out", options.held_out,
+                     "Choose kernels as if this problem had not been tuned, and print their regret on it "
+                     "(repeatable)");
   command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
   command.add_option("-o,--output", options.output, "Write here instead of to standard output");
   command.footer(
@@ -91,8 +72,7 @@ void add_portfolio_command(CLI::App& app, Action& action) {
       "Examples:\n  tiletune portfolio results/h200.db\n  tiletune portfolio -k 4 --format json\n"
       "  tiletune portfolio -k 8 --fill gaps.json && tiletune sweep gaps.json\n"
       "  tiletune export --format header --portfolio 8 -o tuned.h\n"
-      "  tiletune export --db tuned.db --best --portfolio 10 -o best.json && tiletune portfolio other.db "
-      "--apply best.json");
+      "  tiletune portfolio -k 8 --held-out 512x512x512 4096x4096x4096");
 }
 
 }  // namespace tiletune

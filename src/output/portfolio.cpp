@@ -47,47 +47,58 @@ KernelFacts recorded_facts(const PortfolioTable& table, const Database& database
   return {remembered(may_run), remembered(waves)};
 }
 
-}  // namespace
-
+/// "0.53"; "-" for what is not a finite number.
 std::string percent_text(double percent) {
   return std::isfinite(percent) ? fmt::format("{:.2f}", percent) : "-";
 }
 
-Json to_json(const RegretSummary& summary, const char* unmeasured) {
+/// Regrets in percent, null if not finite.
+Json to_json(const RegretSummary& summary) {
   const auto percent = [](double regret) { return std::isfinite(regret) ? Json(100 * regret) : Json(); };
   return {{"median_regret_percent", percent(summary.median)},
           {"p90_regret_percent", percent(summary.percentile_90)},
           {"max_regret_percent", percent(summary.maximum)},
           {"mean_regret_percent", percent(summary.mean)},
           {"problems", summary.problems},
-          {unmeasured, summary.unmeasured}};
+          {"unmeasured", summary.unmeasured}};
 }
 
-TextTable chosen_kernels_table(const std::vector<Trial>& kernels,
-                               const std::vector<std::optional<std::size_t>>& choices) {
-  const std::vector<ViewColumn> columns{
-      {"kernel", CellType::integer}, {"problems", CellType::integer}, {"template"}, {"parameters"}};
-  return table_of(columns, [&](const auto& visit) {
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      visit({count_cell(i + 1), count_cell(std::ranges::count(choices, std::optional(i))),
-             kernels[i].template_name, parameters_text(kernels[i])});
-  });
+/// The smallest regrets of a set on the problems that it was chosen for, or on the others.
+std::vector<double> tuned_regrets(const RecordedPortfolio& recorded, const std::vector<std::size_t>& set,
+                                  bool are_tuned = true) {
+  std::vector<double> regrets;
+  const std::vector<double> all = best_regrets(recorded.group.table, set);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (recorded.portfolio.training[i] == are_tuned) regrets.push_back(all[i]);
+  return regrets;
 }
 
-std::vector<ViewColumn> with_chosen_kernel(std::vector<ViewColumn> first,
-                                           const std::vector<ViewColumn>& last) {
-  first.insert(first.end(), {{"kernel", CellType::integer, ColumnOf::people},
-                             {"kernel", CellType::integer, ColumnOf::programs},
-                             {"template", CellType::text, ColumnOf::csv},
-                             {"parameters", CellType::text, ColumnOf::csv}});
-  first.insert(first.end(), last.begin(), last.end());
-  return first;
+std::vector<double> untuned_regrets(const Portfolio& portfolio) {
+  std::vector<double> regrets;
+  for (const UntunedProblem& one : portfolio.untuned) regrets.push_back(one.regret);
+  return regrets;
 }
+
+void check_held_out(const std::set<std::string>& labels, const std::vector<PortfolioGroup>& groups) {
+  for (const std::string& label : labels) {
+    const auto has_it = [&](const PortfolioGroup& group) {
+      return std::ranges::find(group.table.problems, label, &PortfolioProblem::label) !=
+             group.table.problems.end();
+    };
+    if (std::ranges::none_of(groups, has_it))
+      throw UserError(fmt::format("no row that ran is of the problem '{}'", label), Where{"--held-out", ""},
+                      "Sweep it first, or leave it out.");
+  }
+}
+
+}  // namespace
 
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
                                                    const PortfolioOptions& options) {
   std::vector<RecordedPortfolio> portfolios;
-  for (PortfolioGroup& group : portfolio_groups(database, filter)) {
+  std::vector<PortfolioGroup> groups = portfolio_groups(database, filter);
+  if (!groups.empty()) check_held_out(options.held_out, groups);
+  for (PortfolioGroup& group : groups) {
     Portfolio portfolio = make_portfolio(group.table, options, recorded_facts(group.table, database));
     if (!portfolio.kernels.empty()) portfolios.push_back({std::move(group), std::move(portfolio)});
   }
@@ -96,11 +107,16 @@ std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, con
                     "Loosen the filters, or run 'tiletune sweep' first.");
 }
 
-std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio) {
+std::vector<PortfolioGap> gaps_of(const RecordedPortfolio& recorded) {
+  const Portfolio& portfolio = recorded.portfolio;
   std::vector<PortfolioGap> gaps;
-  for (std::size_t kernel = 0; kernel < portfolio.regrets.size(); ++kernel) {
+  for (std::size_t kernel = 0; kernel < portfolio.kernels.size(); ++kernel) {
+    const std::vector<std::size_t>& failed =
+        recorded.group.table.kernels[portfolio.kernels[kernel]].failed_on;
     for (std::size_t problem = 0; problem < portfolio.regrets[kernel].size(); ++problem)
-      if (std::isnan(portfolio.regrets[kernel][problem])) gaps.push_back({kernel, problem});
+      if (std::isnan(portfolio.regrets[kernel][problem]) &&
+          std::ranges::find(failed, problem) == failed.end())
+        gaps.push_back({kernel, problem});
   }
   return gaps;
 }
@@ -194,7 +210,7 @@ TextTable curve_table(const RecordedPortfolio& recorded) {
   columns.push_back({"problems_without", CellType::integer});
   TextTable table = table_of(columns, [&](const auto& visit) {
     for (const auto& set : recorded.portfolio.sets) {
-      const std::vector<double> regrets = best_regrets(recorded.group.table, set);
+      const std::vector<double> regrets = tuned_regrets(recorded, set);
       const RegretSummary summary = summarise_regrets(regrets);
       const auto without = std::ranges::count_if(regrets, [](double r) { return std::isinf(r); });
       visit({count_cell(set.size()), 100 * summary.median, 100 * summary.percentile_90, 100 * summary.maximum,
@@ -205,24 +221,39 @@ TextTable curve_table(const RecordedPortfolio& recorded) {
   return table;
 }
 
+/// For people a kernel's number, from 1; for programs its place.
 std::vector<ViewColumn> portfolio_columns() {
-  return with_chosen_kernel({{"problem"}, {"best_us", CellType::real}},
-                            {{"regret_percent", CellType::real, ColumnOf::all, percent_text},
-                             {"regret_percent_untuned", CellType::real, ColumnOf::all, percent_text}});
+  return {{"problem"},
+          {"best_us", CellType::real},
+          {"kernel", CellType::integer, ColumnOf::people},
+          {"kernel", CellType::integer, ColumnOf::programs},
+          {"template", CellType::text, ColumnOf::csv},
+          {"parameters", CellType::text, ColumnOf::csv},
+          {"regret_percent", CellType::real, ColumnOf::all, percent_text},
+          {"kernel_untuned", CellType::integer, ColumnOf::people},
+          {"kernel_untuned", CellType::integer, ColumnOf::programs},
+          {"regret_percent_untuned", CellType::real, ColumnOf::all, percent_text}};
 }
 
 ViewRows problem_rows(const RecordedPortfolio& recorded, const Database& database) {
   return [&](const auto& visit) {
     const std::vector<Trial> kernels = kernels_of(recorded, database);
-    const std::vector<double>& validated = recorded.portfolio.validation.regrets;
-    const std::vector<double> regrets = best_regrets(recorded.group.table, recorded.portfolio.kernels);
+    const Portfolio& portfolio = recorded.portfolio;
+    const std::vector<double> regrets = best_regrets(recorded.group.table, portfolio.kernels);
+    const auto number = [](std::optional<std::size_t> place) {
+      return place ? count_cell(*place + 1) : Cell();
+    };
     for (std::size_t i = 0; i < regrets.size(); ++i) {
       const PortfolioProblem& problem = recorded.group.table.problems[i];
-      const auto place = recorded.portfolio.best_on(i);
+      const auto place = portfolio.best_on(i);
       const Trial kernel = place ? kernels[*place] : Trial();
-      visit({problem.label, problem.best_us, place ? count_cell(*place + 1) : Cell(), count_cell(place),
-             kernel.template_name, kernel.parameters, 100 * regrets[i],
-             validated.empty() ? Cell() : Cell(100 * validated[i])});
+      const auto untuned = std::ranges::find(portfolio.untuned, i, &UntunedProblem::problem);
+      const bool is_judged = untuned != portfolio.untuned.end();
+      // Each fold of a cross-validation has kernels of its own.
+      const auto predicted = is_judged && portfolio.folds == 0 ? untuned->kernel : std::nullopt;
+      visit({problem.label, problem.best_us, number(place), count_cell(place), kernel.template_name,
+             kernel.parameters, 100 * regrets[i], number(predicted), count_cell(predicted),
+             is_judged ? Cell(100 * untuned->regret) : Cell()});
     }
   };
 }
@@ -239,28 +270,49 @@ std::string summary_text(const std::vector<double>& regrets) {
   return text;
 }
 
+/// The kernels, and on how many problems each is the best.
+TextTable kernels_table(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels) {
+  std::vector<std::size_t> problems(kernels.size(), 0);
+  for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i)
+    if (const auto best = recorded.portfolio.best_on(i)) ++problems[*best];
+  const std::vector<ViewColumn> columns{
+      {"kernel", CellType::integer}, {"problems", CellType::integer}, {"template"}, {"parameters"}};
+  return table_of(columns, [&](const auto& visit) {
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      visit({count_cell(i + 1), count_cell(problems[i]), kernels[i].template_name,
+             parameters_text(kernels[i])});
+  });
+}
+
+/// How problems that were not tuned were judged.
+std::string method_of(const Portfolio& portfolio) {
+  if (portfolio.folds == 0) return fmt::format("{} held out", portfolio.untuned.size());
+  return portfolio.folds == portfolio.untuned.size()
+             ? "cross-validation, leaving one out"
+             : fmt::format("cross-validation with {} folds", portfolio.folds);
+}
+
 ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   const std::vector<Trial> kernels = kernels_of(recorded, database);
   const std::vector<PortfolioProblem>& problems = recorded.group.table.problems;
-  std::vector<std::optional<std::size_t>> choices;
-  for (std::size_t i = 0; i < problems.size(); ++i) choices.push_back(recorded.portfolio.best_on(i));
+  const Portfolio& portfolio = recorded.portfolio;
   TextTable table = table_of(portfolio_columns(), problem_rows(recorded, database));
   table.hide_empty_columns();
-  const auto& [folds, untuned] = recorded.portfolio.validation;
-  const std::string method = folds == untuned.size() ? "cross-validation, leaving one out"
-                                                     : fmt::format("cross-validation with {} folds", folds);
-  Lines lines{"the best of the kernels, " +
-                  summary_text(best_regrets(recorded.group.table, recorded.portfolio.kernels)),
-              folds == 0
+  Lines lines{"the best of the kernels, " + summary_text(tuned_regrets(recorded, portfolio.kernels)),
+              portfolio.untuned.empty()
                   ? "problems that were not tuned: not estimated, it takes two problems"
-                  : fmt::format("problems that were not tuned ({}): {}", method, summary_text(untuned))};
+                  : fmt::format("problems that were not tuned ({}): {}", method_of(portfolio),
+                                summary_text(untuned_regrets(portfolio)))};
+  if (const std::vector<double> held_out = tuned_regrets(recorded, portfolio.kernels, false);
+      !held_out.empty())
+    lines.push_back("the best of the kernels there, " + summary_text(held_out));
   std::map<std::size_t, std::vector<std::string>> gaps;
-  for (const PortfolioGap& gap : gaps_of(recorded.portfolio))
+  for (const PortfolioGap& gap : gaps_of(recorded))
     gaps[gap.kernel].push_back(printable(problems[gap.problem].label));
   for (const auto& [kernel, labels] : gaps)
     lines.push_back(fmt::format("kernel {} was not measured on {}", kernel + 1, first_of(labels)));
-  return {curve_table(recorded), chosen_kernels_table(kernels, choices),
-          Verbatim{time_lines(recorded, kernels)}, std::move(table), std::move(lines)};
+  return {curve_table(recorded), kernels_table(recorded, kernels), Verbatim{time_lines(recorded, kernels)},
+          std::move(table), std::move(lines)};
 }
 
 /// All but the problems.
@@ -277,20 +329,20 @@ Json facts_of(const RecordedPortfolio& recorded, const Database& database) {
                                {"size_conditions", parsed_or_null(trial.size_conditions)},
                                {"waves", parsed_or_null(trial.waves)},
                                {"unmeasured", Json::array()}});
-  for (const PortfolioGap& gap : gaps_of(recorded.portfolio))
+  for (const PortfolioGap& gap : gaps_of(recorded))
     json["kernels"][gap.kernel]["unmeasured"].push_back(table.problems[gap.problem].label);
   json["curve"] = Json::array();
   for (const auto& set : recorded.portfolio.sets) {
     Json point{{"kernels", set.size()}};
-    point.update(to_json(summarise_regrets(best_regrets(table, set)), "unmeasured"));
+    point.update(to_json(summarise_regrets(tuned_regrets(recorded, set))));
     json["curve"].push_back(std::move(point));
   }
-  json["tuned"] = to_json(summarise_regrets(best_regrets(table, recorded.portfolio.kernels)), "unmeasured");
-  const CrossValidation& validation = recorded.portfolio.validation;
+  const Portfolio& portfolio = recorded.portfolio;
+  json["tuned"] = to_json(summarise_regrets(tuned_regrets(recorded, portfolio.kernels)));
   json["untuned"] = nullptr;
-  if (validation.folds > 0) {
-    json["untuned"] = to_json(summarise_regrets(validation.regrets), "unmeasured");
-    json["untuned"]["folds"] = validation.folds;
+  if (!portfolio.untuned.empty()) {
+    json["untuned"] = to_json(summarise_regrets(untuned_regrets(portfolio)));
+    json["untuned"]["folds"] = portfolio.folds > 0 ? Json(portfolio.folds) : Json();
   }
   return json;
 }

@@ -117,11 +117,4 @@ ViewDocument importance_view(const ImportanceOfProblems& importance);
 /// them for each problem. Regrets are in percent.
 ViewDocument portfolios_view(const std::vector<RecordedPortfolio>& portfolios, const Database& database);
 
-/// What portfolios come to on other problems. Tables: the choice for each problem, the kernels, and lines
-/// with the median, the 90th percentile and the maximum of the regrets, and on what could not be judged.
-/// JSON: one object {"tiletune", "applied": [...], "without_portfolio": [...]}; CSV: the choice for each
-/// problem. Regrets are in percent.
-ViewDocument applied_view(const std::vector<AppliedPortfolio>& applied,
-                          const std::vector<Comparable>& without);
-
 }  // namespace tiletune

@@ -76,11 +76,15 @@ class Chooser {
     return gain;
   }
 
+  bool has_failed(const PortfolioKernel& kernel) const {
+    return std::ranges::any_of(kernel.failed_on, [&](std::size_t problem) { return training_[problem]; });
+  }
+
   /// The first of those that gain most, if more than `least`.
   std::optional<std::size_t> best_addition(double least) const {
     std::optional<std::size_t> best;
     for (std::size_t kernel = 0; kernel < table_.kernels.size(); ++kernel) {
-      if (table_.kernels[kernel].is_screened) continue;
+      if (table_.kernels[kernel].is_screened || has_failed(table_.kernels[kernel])) continue;
       const double gain = gain_of(kernel);
       if (gain <= least) continue;
       best = kernel;
@@ -146,49 +150,66 @@ std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vecto
   return fit_time_models(all);
 }
 
-CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
-                               const KernelFacts& facts) {
-  CrossValidation validation;
+namespace {
+
+Portfolio trained_on(const PortfolioTable& table, std::vector<bool> training, std::size_t most_kernels,
+                     const KernelFacts& facts) {
+  Portfolio portfolio;
+  portfolio.training = std::move(training);
+  portfolio.sets = choose_kernels(table, most_kernels, portfolio.training);
+  if (!portfolio.sets.empty()) portfolio.kernels = portfolio.sets.back();
+  portfolio.regrets = regrets_of(table, portfolio.kernels, facts);
+  portfolio.models = time_models(table, portfolio.kernels, portfolio.training, facts);
+  return portfolio;
+}
+
+/// The problems outside of its training.
+std::vector<UntunedProblem> judged(const Portfolio& portfolio, const PortfolioTable& table,
+                                   const KernelFacts& facts) {
+  std::vector<UntunedProblem> untuned;
+  for (std::size_t problem = 0; problem < table.problems.size(); ++problem) {
+    if (portfolio.training[problem]) continue;
+    FastestKernel fastest;
+    for (std::size_t k = 0; k < portfolio.kernels.size(); ++k)
+      if (!std::isinf(portfolio.regrets[k][problem]))
+        fastest.consider(k, portfolio.models[k].time_us(table.problems[problem].sizes,
+                                                        facts.waves(portfolio.kernels[k], problem)));
+    const auto choice = fastest.kernel();
+    untuned.push_back({problem, choice, choice ? portfolio.regrets[*choice][problem] : kInfinite});
+  }
+  return untuned;
+}
+
+void cross_validate(Portfolio& portfolio, const PortfolioTable& table, const PortfolioOptions& options,
+                    const KernelFacts& facts) {
   const std::size_t count = table.problems.size();
-  if (count < 2 || options.folds < 2) return validation;
-  validation.folds = std::min(options.folds, count);
-  validation.regrets.assign(count, kInfinite);
+  if (count < 2 || options.folds < 2) return;
+  portfolio.folds = std::min(options.folds, count);
   std::vector<std::size_t> dealt(count);
   std::iota(dealt.begin(), dealt.end(), std::size_t{0});
   // Fisher and Yates; as std::shuffle, but the same with every standard library.
   std::mt19937_64 random(options.seed);
   for (std::size_t i = count; i > 1; --i) std::swap(dealt[i - 1], dealt[random() % i]);
-  for (std::size_t fold = 0; fold < validation.folds; ++fold) {
+  for (std::size_t fold = 0; fold < portfolio.folds; ++fold) {
     std::vector<bool> training(count, true);
-    for (std::size_t i = fold; i < count; i += validation.folds) training[dealt[i]] = false;
-    const auto sets = choose_kernels(table, options.most_kernels, training);
-    if (sets.empty()) continue;
-    const std::vector<std::size_t>& kernels = sets.back();
-    const RegretMatrix regrets = regrets_of(table, kernels, facts);
-    const std::vector<TimeModel> models = time_models(table, kernels, training, facts);
-    for (std::size_t problem = 0; problem < count; ++problem) {
-      if (training[problem]) continue;
-      const std::vector<std::int64_t>& sizes = table.problems[problem].sizes;
-      FastestKernel fastest;
-      for (std::size_t k = 0; k < kernels.size(); ++k)
-        if (!std::isinf(regrets[k][problem]))
-          fastest.consider(k, models[k].time_us(sizes, facts.waves(kernels[k], problem)));
-      if (const auto choice = fastest.kernel()) validation.regrets[problem] = regrets[*choice][problem];
-    }
+    for (std::size_t i = fold; i < count; i += portfolio.folds) training[dealt[i]] = false;
+    const Portfolio without = trained_on(table, std::move(training), options.most_kernels, facts);
+    std::ranges::move(judged(without, table, facts), std::back_inserter(portfolio.untuned));
   }
-  return validation;
+  std::ranges::sort(portfolio.untuned, {}, &UntunedProblem::problem);
 }
+
+}  // namespace
 
 Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
                          const KernelFacts& facts) {
-  const std::vector<bool> all(table.problems.size(), true);
-  Portfolio portfolio;
-  portfolio.sets = choose_kernels(table, options.most_kernels, all);
-  if (portfolio.sets.empty()) return portfolio;
-  portfolio.kernels = portfolio.sets.back();
-  portfolio.regrets = regrets_of(table, portfolio.kernels, facts);
-  portfolio.models = time_models(table, portfolio.kernels, all, facts);
-  portfolio.validation = cross_validate(table, options, facts);
+  std::vector<bool> training;
+  for (const PortfolioProblem& problem : table.problems)
+    training.push_back(!options.held_out.contains(problem.label));
+  Portfolio portfolio = trained_on(table, std::move(training), options.most_kernels, facts);
+  if (portfolio.kernels.empty()) return portfolio;
+  portfolio.untuned = judged(portfolio, table, facts);
+  if (portfolio.untuned.empty()) cross_validate(portfolio, table, options, facts);
   return portfolio;
 }
 
@@ -283,7 +304,7 @@ RowFacts read_facts(const Database& database, const TrialFilter& filter) {
 
 class GroupBuilder {
  public:
-  GroupBuilder(PortfolioGroup& group, FailedKernels failed) : group_(group), failed_kernels_(failed) {}
+  explicit GroupBuilder(PortfolioGroup& group) : group_(group) {}
 
   void add(const ComparableRows& rows, const Dimensions& dimensions, const RowFacts& facts) {
     PortfolioTable& table = group_.table;
@@ -301,56 +322,43 @@ class GroupBuilder {
       kernel.row = row.id;
       kernel.is_screened = row.is_screened;
     }
-    for (const RankingRow& row : rows.failed) add_failure(row, problem, facts);
+    for (const RankingRow& row : rows.failed)
+      if (!row.is_undecided) failures_.emplace_back(key_of(row, facts), problem);
   }
 
-  void leave_out_failed() {
-    if (failed_kernels_ == FailedKernels::kept) return;
-    std::vector<PortfolioKernel>& kernels = group_.table.kernels;
-    std::vector<bool> has_failed(kernels.size(), false);
-    for (const auto& [key, place] : places_) has_failed[place] = failed_.contains(key);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      if (!has_failed[i]) std::swap(kernels[kept++], kernels[i]);
-    kernels.resize(kept);
+  /// Behind all problems: a kernel that ran on none is left out.
+  void add_failures() {
+    for (const auto& [key, problem] : failures_)
+      if (const auto place = places_.find(key); place != places_.end())
+        group_.table.kernels[place->second].failed_on.push_back(problem);
   }
 
  private:
   using Key = std::pair<Identity, std::uint64_t>;
 
+  static Key key_of(const RankingRow& row, const RowFacts& facts) {
+    return {row.identity, facts.of.at(row.id).compiled};
+  }
+
   std::size_t place_of(const RankingRow& row, const RowFacts& facts) {
     std::vector<PortfolioKernel>& kernels = group_.table.kernels;
-    const auto [place, is_new] =
-        places_.try_emplace({row.identity, facts.of.at(row.id).compiled}, kernels.size());
+    const auto [place, is_new] = places_.try_emplace(key_of(row, facts), kernels.size());
     if (is_new) {
       kernels.emplace_back().is_screened = true;
-      kernels.back().identity = row.identity;
       least_.push_back(std::numeric_limits<double>::infinity());
     }
     return place->second;
   }
 
-  void add_failure(const RankingRow& row, std::size_t problem, const RowFacts& facts) {
-    if (failed_kernels_ == FailedKernels::left_out) {
-      if (!row.is_undecided) failed_.insert({row.identity, facts.of.at(row.id).compiled});
-      return;
-    }
-    PortfolioKernel& kernel = group_.table.kernels[place_of(row, facts)];
-    kernel.failures.push_back({problem, row.id});
-    if (kernel.row == 0) kernel.row = row.id;
-  }
-
   PortfolioGroup& group_;
-  FailedKernels failed_kernels_;
-  std::map<Key, std::size_t> places_;  ///< in the table
-  std::set<Key> failed_;
-  std::vector<double> least_;  ///< regret of each kernel
+  std::map<Key, std::size_t> places_;                  ///< in the table
+  std::vector<std::pair<Key, std::size_t>> failures_;  ///< with their problems
+  std::vector<double> least_;                          ///< regret of each kernel
 };
 
 }  // namespace
 
-std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter,
-                                             FailedKernels failed) {
+std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter) {
   RowFacts facts = read_facts(database, filter);
   std::vector<PortfolioGroup> groups;
   std::vector<std::vector<const ComparableRows*>> members;
@@ -372,9 +380,9 @@ std::vector<PortfolioGroup> portfolio_groups(const Database& database, const Tri
     members[number].push_back(&rows);
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    GroupBuilder builder(groups[i], failed);
+    GroupBuilder builder(groups[i]);
     for (const ComparableRows* rows : members[i]) builder.add(*rows, facts.dimensions_of(*rows), facts);
-    builder.leave_out_failed();
+    builder.add_failures();
   }
   return groups;
 }

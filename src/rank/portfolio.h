@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,18 +31,11 @@ struct PortfolioCell {
   double regret = 0;
 };
 
-/// A kernel did not run on a problem.
-struct PortfolioFailure {
-  std::size_t problem = 0;
-  std::int64_t row = 0;  ///< its id
-};
-
 struct PortfolioKernel {
-  std::vector<PortfolioCell> cells;             ///< of the problems where it was measured, each once
-  std::int64_t row = 0;                         ///< id of its row on the problem with its smallest regret
-  bool is_screened = false;                     ///< given up as slow wherever it was measured: never chosen
-  Identity identity{};                          ///< of template and parameters
-  std::vector<PortfolioFailure> failures = {};  ///< where those that failed are not left out
+  std::vector<PortfolioCell> cells;         ///< of the problems where it was measured, each once
+  std::int64_t row = 0;                     ///< id of its row on the problem with its smallest regret
+  bool is_screened = false;                 ///< given up as slow wherever it was measured: never chosen
+  std::vector<std::size_t> failed_on = {};  ///< problems where it did not run
 };
 
 /// What a portfolio is chosen from.
@@ -63,8 +57,8 @@ using RegretMatrix = std::vector<std::vector<double>>;
 
 /// Chooses sets of 1, 2, ... up to `most` kernels for the problems that `training` marks. Each set adds to
 /// the previous one the kernel that lowers the mean regret most; then it replaces single kernels as long as
-/// that lowers it. So the mean regret falls from set to set. Among equal kernels, the first is taken. Ends
-/// earlier if no kernel lowers the mean regret.
+/// that lowers it. So the mean regret falls from set to set. Among equal kernels, the first is taken; one
+/// that failed on one of these problems never is. Ends earlier if no kernel lowers the mean regret.
 std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
                                                      const std::vector<bool>& training);
 
@@ -81,26 +75,29 @@ inline constexpr std::size_t kLargestPortfolio = 1000;
 
 struct PortfolioOptions {
   std::size_t most_kernels = 10;
-  std::size_t folds = 10;  ///< of the cross-validation; as many as problems: leave one out
-  std::uint64_t seed = 1;  ///< of the order in which problems are dealt to folds
+  std::size_t folds = 10;               ///< of the cross-validation; as many as problems: leave one out
+  std::uint64_t seed = 1;               ///< of the order in which problems are dealt to folds
+  std::set<std::string> held_out = {};  ///< labels of problems that kernels and models are made without
 };
 
-/// For each problem the regret of the kernel with the shortest predicted time, by kernels and models that
-/// were made without it and the other problems of its fold: infinite where no kernel can run, not a number
-/// where the chosen one was not measured.
-struct CrossValidation {
-  std::size_t folds = 0;  ///< 0: too few problems
-  std::vector<double> regrets;
+/// What a portfolio comes to on a problem that it was made without.
+struct UntunedProblem {
+  std::size_t problem = 0;
+  std::optional<std::size_t> kernel;  ///< the one with the shortest predicted time, by its place in the set
+  /// Regret of `kernel`: infinite where no kernel can run, not a number where the chosen one did not.
+  double regret = 0;
 };
-CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
-                               const KernelFacts& facts);
 
 struct Portfolio {
   std::vector<std::vector<std::size_t>> sets;  ///< of 1, 2, ... kernels
   std::vector<std::size_t> kernels;            ///< the last of them
+  std::vector<bool> training;                  ///< by problem: whether they were chosen for it
   RegretMatrix regrets;                        ///< regrets of `kernels`
   std::vector<TimeModel> models;               ///< models of `kernels`, for problems that were not tuned
-  CrossValidation validation;
+  /// The problems that were held out; without any, all problems, each judged by kernels and models that were
+  /// made without it and the others of its fold. None where there are too few.
+  std::vector<UntunedProblem> untuned;
+  std::size_t folds = 0;  ///< 0: there was no such cross-validation
 
   /// The kernel with the smallest regret on a problem, by its place; none where none was measured.
   std::optional<std::size_t> best_on(std::size_t problem) const;
@@ -129,16 +126,10 @@ struct PortfolioGroup {
   PortfolioTable table;
 };
 
-enum class FailedKernels {
-  left_out,  ///< a kernel that failed on a problem of the group is none
-  kept,      ///< it is one, with its failures, even where it ran on none
-};
-
 /// In order of first appearance, of the rows that the filter passes. A kernel is a configuration with one
 /// kernel expression and one list of compile options on all problems. Times are those by which rows rank
 /// (rank/ranking.h); of what was screened out the few samples count, but a kernel's row is another where it
 /// has one. Problems whose label does not list the sizes of dimensions are left out.
-std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter,
-                                             FailedKernels failed = FailedKernels::left_out);
+std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter);
 
 }  // namespace tiletune

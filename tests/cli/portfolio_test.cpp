@@ -133,7 +133,7 @@ TEST_F(PortfolioCommand, TheHeaderChoosesTheFastestKernelOfATunedProblem) {
   }
 }
 
-/// Sweeps record waves. The header and --apply choose by them alike.
+/// Sweeps record waves. The header and the portfolio choose by them alike.
 TEST_F(PortfolioCommand, OnOtherSizesThePredictedTimeDecides) {
   if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
   const auto predict = [&](const std::string& database, const std::vector<std::string>& problems) {
@@ -146,7 +146,8 @@ TEST_F(PortfolioCommand, OnOtherSizesThePredictedTimeDecides) {
     ASSERT_EQ(sandbox_->run(command).code, 0);
   };
   predict("tuned.db", {"512x512x512", "1024x256x512", "128x4096x256", "2048x2048x1024", "1000x1000x1000"});
-  predict("others_predicted.db", {"768x768x768", "1000x1000x1000", "4096x128x64", "3000x3000x100"});
+  const std::vector<std::string> others{"768x768x768", "4096x128x64", "3000x3000x100"};
+  predict("others_predicted.db", others);
   const auto export_portfolio = [&] {
     const std::vector<std::string> command{"export", "--db", "tuned.db", "--portfolio", "4"};
     for (const std::vector<std::string>& rest :
@@ -165,23 +166,30 @@ TEST_F(PortfolioCommand, OnOtherSizesThePredictedTimeDecides) {
   bool by_waves = false;
   for (const Json& term : best.at("portfolios")[0].at("times")[0]) by_waves |= term.contains("launch");
   EXPECT_TRUE(by_waves);
-  const auto expect_alike = [&] {
-    const Json applied = json_of(
-        {"portfolio", "others_predicted.db", "--apply", "few.json", "--format", "json"})["applied"][0];
-    const std::vector<std::string> chosen = chosen_in(applied);
-    EXPECT_EQ(chosen_by_header(*sandbox_, applied.at("problems")), chosen);
-    return chosen;
-  };
-  const std::string chosen = expect_alike()[0];
+  ASSERT_EQ(sandbox_->run({"merge", "tuned.db", "others_predicted.db", "-o", "both_predicted.db"}).code, 0);
+  std::vector<std::string> command{"portfolio", "both_predicted.db", "-k", "4", "--format",
+                                   "json",      "--held-out"};
+  command.insert(command.end(), others.begin(), others.end());
+  const Json portfolio = json_of(command)["portfolios"][0];
+  Json untuned = Json::array();
+  std::vector<std::string> chosen;
+  for (const Json& problem : portfolio.at("problems")) {
+    if (!problem.at("kernel_untuned").is_number()) continue;
+    untuned.push_back(problem);
+    chosen.push_back(
+        portfolio["kernels"][problem["kernel_untuned"].get<std::size_t>()].at("kernel_expression"));
+  }
+  ASSERT_EQ(chosen.size(), others.size());
+  EXPECT_EQ(chosen_by_header(*sandbox_, untuned), chosen);
   // The kernel that was chosen for the first of the problems may no longer run there, or that is not known.
   for (const std::string conditions : {R"(["M < 3"])", "[null]"}) {
     {
       SQLite::Database database((sandbox_->folder() / "tuned.db").string(), SQLite::OPEN_READWRITE);
       database.exec("UPDATE trial SET size_conditions = '" + conditions + "' WHERE kernel_expression = '" +
-                    chosen + "'");
+                    chosen[0] + "'");
     }
     export_portfolio();
-    EXPECT_NE(expect_alike()[0], chosen) << conditions;
+    EXPECT_NE(chosen_by_header(*sandbox_, untuned)[0], chosen[0]) << conditions;
   }
 }
 
@@ -215,8 +223,6 @@ TEST_F(PortfolioCommand, WhatIsNoJsonIsNullInJson) {
       0);
   const Json json = json_of({"portfolio", "broken.db", "-k", "2", "--format", "json"});
   EXPECT_TRUE(json.at("portfolios").at(0).at("kernels").at(0).at("waves").is_null());
-  EXPECT_FALSE(
-      json_of({"portfolio", "broken.db", "--apply", "broken.json", "--format", "json"}).is_discarded());
 }
 
 TEST_F(PortfolioCommand, BestJsonHasTheKernelsTheirTimesAndWhatWasTuned) {
@@ -281,106 +287,35 @@ TEST_F(PortfolioCommand, MistakesAreSaidWithPlaceAndRemedy) {
                {"--portfolio", "--best"});
 }
 
-TEST_F(PortfolioCommand, AppliedToItsOwnProblemsItComesToWhatItWasChosenFor) {
-  const Json chosen = json_of({"portfolio", "rows.db", "-k", "6", "--format", "json"})["portfolios"][0];
-  ASSERT_EQ(sandbox_->run({"export", "--db", "rows.db", "--best", "--portfolio", "6", "-o", "six.json"}).code,
-            0);
-  const Json all = json_of({"portfolio", "rows.db", "--apply", "six.json", "--format", "json"});
-  ASSERT_EQ(all.at("applied").size(), 1U);
-  EXPECT_TRUE(all.at("without_portfolio").empty());
-  const Json& applied = all["applied"][0];
-  ASSERT_EQ(applied.at("problems").size(), chosen.at("problems").size());
-  for (std::size_t i = 0; i < applied["problems"].size(); ++i) {
-    const Json& problem = applied["problems"][i];
-    for (const char* key : {"problem", "kernel", "best_us"})
-      EXPECT_EQ(problem[key], chosen["problems"][i][key]);
-    EXPECT_DOUBLE_EQ(problem["regret_percent"].get<double>(),
-                     chosen["problems"][i]["regret_percent"].get<double>());
-    EXPECT_EQ(problem["result"], "measured");
-    EXPECT_LE(problem["least_regret_percent"], problem["regret_percent"]);
+TEST_F(PortfolioCommand, ProblemsThatAreHeldOutAreJudgedByKernelsThatAreChosenWithoutThem) {
+  const std::vector<std::string> held_out{"128x128x128", "8192x8192x8192", "2048x2048x2048"};
+  std::vector<std::string> command{"portfolio", "rows.db", "-k", "6", "--format", "json", "--held-out"};
+  command.insert(command.end(), held_out.begin(), held_out.end());
+  const Json portfolio = json_of(command)["portfolios"][0];
+  std::vector<std::string> others{"export", "--db", "rows.db", "--best", "--portfolio", "6"};
+  for (const Json& problem : portfolio.at("problems")) {
+    const std::string label = problem.at("problem");
+    const bool is_held_out = std::find(held_out.begin(), held_out.end(), label) != held_out.end();
+    if (is_held_out) continue;
+    others.insert(others.end(), {"--problem", label});
+    EXPECT_TRUE(problem.at("regret_percent_untuned").is_null()) << label;
   }
-  for (const char* key : {"median_regret_percent", "p90_regret_percent", "max_regret_percent"})
-    EXPECT_DOUBLE_EQ(applied["with_the_chosen_kernel"][key].get<double>(),
-                     chosen["tuned"][key].get<double>());
-  const Finished csv = sandbox_->run({"portfolio", "rows.db", "--apply", "six.json", "--format", "csv"});
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 14);
+  EXPECT_EQ(portfolio.at("tuned").at("problems"), 10);
+  EXPECT_EQ(portfolio.at("untuned").at("problems"), 3);
+  EXPECT_TRUE(portfolio["untuned"].at("folds").is_null());
+  const Json exported = json_of(others).at("best");
+  ASSERT_EQ(portfolio.at("kernels").size(), exported.size());
+  for (std::size_t i = 0; i < exported.size(); ++i)
+    EXPECT_EQ(portfolio["kernels"][i].at("parameters"), exported[i].at("parameters"));
+  command = {"portfolio", "rows.db", "--held-out"};
+  command.insert(command.end(), held_out.begin(), held_out.end());
+  EXPECT_TRUE(carries(sandbox_->run(command).out, {"problems that were not tuned (3 held out)"}));
 }
 
-TEST_F(PortfolioCommand, WhatCannotBeJudgedOnOtherProblemsIsSaidAndCanBeFilled) {
-  ASSERT_EQ(sandbox_
-                ->run({"export", "--db", "rows.db", "--best", "--portfolio", "1", "--problem",
-                       "4096x4096x4096", "-o", "one.json"})
-                .code,
-            0);
-  std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "others.db");
-  std::ifstream file(sandbox_->folder() / "one.json");
-  const Json kernel = Json::parse(file)["best"][0];
-  {
-    SQLite::Database database((sandbox_->folder() / "others.db").string(), SQLite::OPEN_READWRITE);
-    const std::string of_kernel =
-        "kernel_expression = '" + kernel.at("kernel_expression").get<std::string>() + "'";
-    database.exec("DELETE FROM sweep_trial WHERE trial_id IN (SELECT id FROM trial WHERE " + of_kernel +
-                  " AND problem = '8192x8192x8192')");
-    database.exec("DELETE FROM trial WHERE " + of_kernel + " AND problem = '8192x8192x8192'");
-    database.exec("UPDATE trial SET outcome = 'wrong_result', median_us = NULL WHERE " + of_kernel +
-                  " AND problem = '2048x2048x2048'");
-  }
-  const std::vector<std::string> command{"portfolio", "others.db",      "--apply",   "one.json",
-                                         "--problem", "8192x8192x8192", "--problem", "2048x2048x2048",
-                                         "--problem", "128x128x128",    "--problem", "4096x4096x4096"};
-  const Finished run = sandbox_->run(command);
-  EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_TRUE(carries(run.out, {"1 kernel on 4 problems", "on 1 of 4 problems: regret median 0.00%",
-                                "the chosen kernel was not measured at 8192x8192x8192",
-                                "the chosen kernel failed at 2048x2048x2048", "wrong_result",
-                                "no kernel's constraints hold at 128x128x128"}));
-  std::vector<std::string> filling = command;
-  filling.insert(filling.end(), {"--fill", "missing.json"});
-  const Finished filled = sandbox_->run(filling);
-  EXPECT_EQ(filled.code, 0) << filled.err;
-  EXPECT_TRUE(carries(filled.err, {"missing.json", "1 configuration of 1 problem", "tiletune sweep"}));
-  const Finished space = sandbox_->run({"space", "missing.json"});
-  EXPECT_TRUE(carries(space.out, {"8192x8192x8192", "1 valid"})) << space.out;
-}
-
-TEST_F(PortfolioCommand, FilesThatCannotBeAppliedAreRefused) {
-  const auto expect_refused = [&](const std::string& text, const std::vector<std::string>& parts) {
-    sandbox_->write("wrong.json", text);
-    expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "wrong.json"}), kUserError, parts);
-  };
-  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "nowhere.json"}), kUserError,
-               {"nowhere.json"});
-  expect_refused("", {"wrong.json"});
-  expect_refused("[]", {"wrong.json", "export --best"});
-  expect_refused(R"({"tiletune_best":1,"best":[]})", {"wrong.json", "--portfolio"});
-  expect_refused(R"({"tiletune_best":1,"best":[],"portfolios":[]})", {"wrong.json", "/best"});
-  ASSERT_EQ(sandbox_->run({"export", "--db", "rows.db", "--best", "--portfolio", "2", "-o", "two.json"}).code,
-            0);
-  std::ifstream file(sandbox_->folder() / "two.json");
-  const Json good = Json::parse(file);
-  const auto changed = [&](const std::string& pointer, const Json& value) {
-    Json json = good;
-    json[Json::json_pointer(pointer)] = value;
-    return json.dump();
-  };
-  expect_refused(changed("/portfolios/0/kernels/0", 2), {"/portfolios/0/kernels/0"});
-  expect_refused(changed("/portfolios/0/times", Json::array({nullptr})),
-                 {"/portfolios/0/times", "2 kernels"});
-  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"sizes", {"M"}}}})),
-                 {"/portfolios/0/times/0/0", "us"});
-  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"us", 1}, {"sizes", {"X"}}}})),
-                 {"/portfolios/0/times/0/0/sizes/0", "X"});
-  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"us", -1}}})),
-                 {"/portfolios/0/times/0/0/us", "-1"});
-  expect_refused(changed("/portfolios/0/fastest/0/kernel", 7), {"/portfolios/0/fastest/0/kernel", "7"});
-  expect_refused(changed("/portfolios/0/fastest/0/sizes", {1, 2}),
-                 {"/portfolios/0/fastest/0/sizes", "2 sizes"});
-  expect_refused(changed("/portfolios/0/conditions", "softmax, f32"),
-                 {"softmax, f32", "gemm, f32", "rows.db"});
-  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "two.json", "-k", "3"}), kUserError,
-               {"--apply"});
-  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "two.json", "--gpu", "A100"}), kNothingToDo,
-               {"rows.db"});
+TEST_F(PortfolioCommand, OnlyARecordedProblemCanBeHeldOut) {
+  expect_error(sandbox_->run({"portfolio", "rows.db", "--held-out", "7x7x7"}), kUserError,
+               {"--held-out", "7x7x7"});
+  expect_error(sandbox_->run({"portfolio", "rows.db", "--held-out", "7y"}), kUserError, {"7y"});
 }
 
 }  // namespace portfolio_command_test

@@ -113,8 +113,9 @@ TEST(Portfolio, CrossValidationPredictsTimesOfProblemsThatWereLeftOut) {
     times[1].push_back(size + 20);
   }
   const Portfolio portfolio = make_portfolio(table_of(times), {}, kNever);
-  ASSERT_EQ(portfolio.validation.folds, 10U);
-  for (const double regret : portfolio.validation.regrets) EXPECT_NEAR(regret, 0, 1e-9);
+  ASSERT_EQ(portfolio.folds, 10U);
+  ASSERT_EQ(portfolio.untuned.size(), 10U);
+  for (const UntunedProblem& one : portfolio.untuned) EXPECT_NEAR(one.regret, 0, 1e-9);
 }
 
 /// The first kernel is predicted to be the fastest everywhere, but cannot run on every second problem.
@@ -126,7 +127,7 @@ TEST(Portfolio, AKernelThatCannotRunIsNotChosenByItsPredictedTime) {
   }
   const Portfolio portfolio = make_portfolio(table_of(times), {}, kNever);
   ASSERT_EQ(portfolio.kernels.size(), 2U);
-  for (const double regret : portfolio.validation.regrets) EXPECT_NEAR(regret, 0, 1e-9);
+  for (const UntunedProblem& one : portfolio.untuned) EXPECT_NEAR(one.regret, 0, 1e-9);
 }
 
 TEST(Portfolio, ModelsAreMadeOfTheTrainingAlone) {
@@ -158,16 +159,47 @@ TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
       times[kernel][i] = 10 + static_cast<double>((kernel * 7 + i * 5) % 11);
   PortfolioOptions options{.most_kernels = 3, .folds = 4};
   const PortfolioTable table = table_of(times);
-  const auto run = [&] { return cross_validate(table, options, kNever); };
-  EXPECT_EQ(run().regrets, run().regrets);
+  const auto run = [&] { return make_portfolio(table, options, kNever); };
+  const auto regrets = [&] {
+    std::vector<double> regrets;
+    for (const UntunedProblem& one : run().untuned) regrets.push_back(one.regret);
+    return regrets;
+  };
+  EXPECT_EQ(regrets(), regrets());
   EXPECT_EQ(run().folds, 4U);
   options.folds = 100;
   EXPECT_EQ(run().folds, 12U);
 }
 
+/// The second kernel is the best of the problems that are held out, and unknown there.
+TEST(Portfolio, KernelsAndTimesAreThoseOfTheProblemsThatAreNotHeldOut) {
+  const PortfolioTable table = table_of({{1, 2, 4, 8}, {2, 4, 4, 4}});
+  const Portfolio portfolio = make_portfolio(table, {.held_out = {"4", "8"}}, kNever);
+  EXPECT_EQ(portfolio.kernels, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(portfolio.folds, 0U);
+  EXPECT_EQ(portfolio.training, (std::vector<bool>{true, true, false, false}));
+  ASSERT_EQ(portfolio.untuned.size(), 2U);
+  EXPECT_EQ(portfolio.untuned[0].problem, 2U);
+  EXPECT_EQ(portfolio.untuned[0].kernel, std::optional<std::size_t>(0));
+  EXPECT_DOUBLE_EQ(portfolio.untuned[0].regret, 0);
+  EXPECT_DOUBLE_EQ(portfolio.untuned[1].regret, 1);
+}
+
+/// Nobody knows beforehand that it fails there.
+TEST(Portfolio, AKernelThatFailsOnAHeldOutProblemMayBeChosen) {
+  PortfolioTable table = table_of({{1, 2, kNone}, {2, 4, 8}});
+  table.kernels[0].failed_on = {2};
+  EXPECT_EQ(make_portfolio(table, {}, kAlways).kernels, (std::vector<std::size_t>{1}));
+  const Portfolio portfolio = make_portfolio(table, {.held_out = {"4"}}, kAlways);
+  EXPECT_EQ(portfolio.kernels, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(portfolio.untuned.at(0).kernel, std::optional<std::size_t>(0));
+  EXPECT_TRUE(std::isnan(portfolio.untuned[0].regret));
+}
+
 TEST(Portfolio, OneProblemCannotBeValidated) {
   const Portfolio portfolio = make_portfolio(table_of({{10}}), {}, kNever);
-  EXPECT_EQ(portfolio.validation.folds, 0U);
+  EXPECT_EQ(portfolio.folds, 0U);
+  EXPECT_TRUE(portfolio.untuned.empty());
   EXPECT_EQ(portfolio.kernels.size(), 1U);
 }
 
@@ -220,10 +252,15 @@ TEST(PortfolioRows, WhatIsCompiledForOneProblemIsNoKernelOfAnother) {
 TEST(PortfolioRows, AKernelThatFailedSomewhereIsNotChosen) {
   Trial wrong = row_of(R"({"B":1})", 2, 30);
   wrong.outcome = Outcome::wrong_result;
-  const auto groups = groups_of(
-      {row_of(R"({"B":1})", 1, 10), row_of(R"({"B":2})", 1, 20), wrong, row_of(R"({"B":2})", 2, 15)});
-  ASSERT_EQ(groups.at(0).table.kernels.size(), 1U);
-  EXPECT_DOUBLE_EQ(groups[0].table.kernels[0].cells[0].regret, 1);  // beside the fastest that ran
+  Trial never_ran = row_of(R"({"B":3})", 2, 30);
+  never_ran.outcome = Outcome::wrong_result;
+  const auto groups = groups_of({row_of(R"({"B":1})", 1, 10), row_of(R"({"B":2})", 1, 20), wrong, never_ran,
+                                 row_of(R"({"B":2})", 2, 15)});
+  const PortfolioTable& table = groups.at(0).table;
+  ASSERT_EQ(table.kernels.size(), 2U);
+  EXPECT_EQ(table.kernels[0].failed_on, (std::vector<std::size_t>{1}));
+  EXPECT_DOUBLE_EQ(table.kernels[1].cells[0].regret, 1);  // beside the fastest that ran
+  EXPECT_EQ(choose_kernels(table, 2, all(2)), (std::vector<std::vector<std::size_t>>{{1}}));
 }
 
 TEST(PortfolioRows, WhatWasScreenedOutHasTheTimeOfItsSamples) {
