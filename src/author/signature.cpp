@@ -8,6 +8,8 @@
 
 namespace tiletune {
 
+extern const std::string_view kParameterCodes;  ///< parameter_codes.cu.in, which CMake embeds
+
 namespace {
 
 struct CudaType {
@@ -40,23 +42,12 @@ constexpr int kPointer = 2;
 constexpr int kPlace = 4;
 constexpr int kBytes = 128;
 
-/// Text behind the source: the types of a function's parameters become numbers in a mangled name, which is
-/// bounded and has no user's types in it. Other names may be macros there.
+/// With text behind the source: the types of a function's parameters become numbers in a mangled name, which
+/// is bounded and has no user's types in it.
 std::string with_probe(const std::string& source) {
-  std::string text = source + fmt::format(R"(
-struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;
-struct __half2; struct __nv_bfloat162;
-template <class tiletune_T, class = void> struct tiletune_size {{ static constexpr int tiletune_value = 0; }};
-template <class tiletune_T> struct tiletune_size<tiletune_T, decltype(void(sizeof(tiletune_T)))> {{
-  static constexpr int tiletune_value = sizeof(tiletune_T) < 0x400000 ? sizeof(tiletune_T) : 0;
-}};
-template <class tiletune_T> struct tiletune_code {{
-  static constexpr int tiletune_value = {0} * tiletune_size<tiletune_T>::tiletune_value;
-}};
-)",
-                                          kBytes);
+  std::string types;
   const auto add = [&](std::string_view name, std::size_t type, std::size_t lanes) {
-    text +=
+    types +=
         fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int tiletune_value = {}; }};\n",
                     name, kPlace * (type + 1) + kBytes * lanes * size_bytes(kTypes.at(type).element));
   };
@@ -67,27 +58,11 @@ template <class tiletune_T> struct tiletune_code {{
   }
   add("__half2", 2, 2);
   add("__nv_bfloat162", 3, 2);
-  return text + fmt::format(R"(template <class tiletune_T> struct tiletune_code<const tiletune_T> {{
-  static constexpr int tiletune_value = tiletune_code<tiletune_T>::tiletune_value + {0};
-}};
-template <class tiletune_T> struct tiletune_code<tiletune_T*> {{
-  static constexpr int tiletune_of = tiletune_code<tiletune_T>::tiletune_value;
-  static constexpr int tiletune_value = tiletune_of & {1} ? {1} + {2} * sizeof(tiletune_T*) : tiletune_of + {1};
-}};
-template <class tiletune_T, decltype(sizeof(0)) tiletune_N> struct tiletune_code<tiletune_T[tiletune_N]> {{
-  static constexpr int tiletune_of = tiletune_code<tiletune_T>::tiletune_value;
-  static constexpr int tiletune_value = tiletune_of + tiletune_of / {2} * {2} * (tiletune_N - 1);
-}};
-template <class tiletune_T, decltype(sizeof(0)) tiletune_N>
-struct tiletune_code<const tiletune_T[tiletune_N]> : tiletune_code<tiletune_T[tiletune_N]> {{
-  static constexpr int tiletune_value = tiletune_code<tiletune_T[tiletune_N]>::tiletune_value + {0};
-}};
-template <int...> struct tiletune_codes {{}};
-template <class... tiletune_A>
-tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> tiletune_types(void (*)(tiletune_A...));
-template <class tiletune_T> __global__ void tiletune_parameters() {{}}
-)",
-                            kConstant, kPointer, kBytes);
+  const std::array<Replacement, 4> replacements{{{"// {types}\n", types},
+                                                 {"{constant}", std::to_string(kConstant)},
+                                                 {"{pointer}", std::to_string(kPointer)},
+                                                 {"{bytes}", std::to_string(kBytes)}}};
+  return source + "\n" + replaced(kParameterCodes, replacements);
 }
 
 }  // namespace
