@@ -121,7 +121,8 @@ Json entry_of(const Trial& trial, const RankingGroup& group, std::size_t tied, c
               const std::vector<SweepRecord>& sweeps) {
   Json entry = columns_json(trial, {"gpu", "architecture", "problem"});
   entry["dimensions"] = trial.dimensions.empty() ? Json() : parsed_cell(trial.dimensions);
-  entry.update(columns_json(trial, {"operation", "options", "element_types", "scalars", "cache", "source"}));
+  entry.update(columns_json(
+      trial, {"operation", "operation_hash", "options", "element_types", "scalars", "cache", "source"}));
   const std::string banner = group_banner(group);
   if (!banner.empty()) entry["note"] = banner;
   entry.update(

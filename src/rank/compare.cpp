@@ -14,6 +14,7 @@ struct Candidates {
   std::string problem;
   std::string conditions;
   std::string gpu;  ///< empty when sides are GPUs
+  std::string definition;
   std::vector<std::vector<const ComparableRows*>> of_sides;
 };
 
@@ -37,19 +38,30 @@ class CandidateList {
 
  private:
   void add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
-    const std::string conditions = without_cache(*rows.what).conditions;
-    const auto [place, is_new] = places_.try_emplace({rows.what->problem, conditions, gpu}, all.size());
-    if (is_new) {
-      all.push_back({rows.what->problem, conditions, gpu, {}});
+    // Rows of an earlier version know no definition of their operation: they are compared with any.
+    const Comparable what = without_cache(rows.what->unmarked());
+    std::vector<std::size_t>& alike = places_[{what.problem, what.conditions, gpu}];
+    const auto same = std::ranges::find_if(alike, [&](std::size_t place) {
+      const std::string& definition = all[place].definition;
+      return definition == what.definition || definition.empty() || what.definition.empty();
+    });
+    const std::size_t place = same == alike.end() ? all.size() : *same;
+    if (same == alike.end()) {
+      all.push_back({what.problem,
+                     alike.empty() ? what.conditions : what.marked().conditions,
+                     gpu,
+                     what.definition,
+                     {}});
       all.back().of_sides.resize(sides_);
+      alike.push_back(place);
     }
-    all[place->second].of_sides[side].push_back(&rows);
+    all[place].of_sides[side].push_back(&rows);
   }
 
   CompareBy by_;
   std::size_t sides_;
   std::map<std::string, std::vector<std::string>> names_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::size_t>> places_;
 };
 
 /// Measured rows with different states of the cache make problems of their own.

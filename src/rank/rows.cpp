@@ -208,6 +208,12 @@ Comparable comparable_of(const Trial& trial) {
   return {trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache, trial.operation_hash};
 }
 
+Comparable Comparable::marked() const {
+  Comparable told = *this;
+  if (!definition.empty()) told.conditions.insert(std::min(conditions.find(','), conditions.size()), mark());
+  return told;
+}
+
 Comparable Comparable::unmarked() const {
   Comparable plain = *this;
   if (tells_definition()) plain.conditions.erase(conditions.find(mark()), mark().size());
@@ -353,10 +359,8 @@ void RankingRows::tell_definitions_apart() {
     alike[rest].push_back(&group);
   }
   for (const auto& [rest, groups] : alike) {
-    for (Comparable* group : groups) {
-      const std::size_t end = std::min(group->conditions.find(','), group->conditions.size());
-      if (groups.size() > 1 && !group->definition.empty()) group->conditions.insert(end, group->mark());
-    }
+    if (groups.size() < 2) continue;
+    for (Comparable* group : groups) *group = group->marked();
   }
 }
 

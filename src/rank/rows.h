@@ -145,7 +145,8 @@ struct Comparable {
   bool tells_definition() const {
     return !definition.empty() && conditions.find(mark()) != std::string::npos;
   }
-  /// Without the mark.
+  /// With the mark, behind the operation's name; without it.
+  Comparable marked() const;
   Comparable unmarked() const;
   auto operator<=>(const Comparable&) const = default;
 };

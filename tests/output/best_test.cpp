@@ -35,7 +35,7 @@ TEST(Best, CarriesEveryColumnSomewhere) {
   ASSERT_EQ(document["best"].size(), 1U);
   std::set<std::string> names;
   collect_names(document["best"][0], names);
-  const std::set<std::string> left_out{"kind",       "outcome",    "reason",   "printed",
+  const std::set<std::string> left_out{"kind",       "chosen_at",  "outcome",  "reason",       "printed",
                                        "samples_us", "clocks_mhz", "sweep_id", "seen_in_sweep"};
   for (const Column& column : trial_columns()) {
     EXPECT_NE(names.contains(column.name), left_out.contains(column.name)) << column.name;

@@ -99,12 +99,13 @@ TEST(LadderCsv, HasOneRecordPerRung) {
   const std::string text = written(sample_trials(), Format::csv);
   EXPECT_EQ(
       text.rfind(
-          "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
+          "gpu,problem,source,operation,operation_hash,options,element_types,scalars,cache,template,"
+          "parameters,median_us,"
           "predicted_us,tflops,gbs,percent_of_baseline,"
           "speedup_over_first,speedup_over_previous,verified,step\r\n"
-          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1,1,\r\n"
+          "NVIDIA H200,64x64x64,measured,,,,,,,sgemm_naive,{},1234.5,,,,,1,1,1,\r\n"
           "NVIDIA "
-          "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,,"
+          "H200,64x64x64,measured,,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,,"
           "103.04,12.345,12.345,1,\r\n",
           0),
       0U)

@@ -323,9 +323,10 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
   RankingRequest view;
   view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
   EXPECT_EQ(written(trials, Format::csv, view),
-            "gpu,problem,source,operation,options,element_types,scalars,cache,rank,parameters,warnings,"
+            "gpu,problem,source,operation,operation_hash,options,element_types,scalars,cache,rank,parameters,"
+            "warnings,"
             "median_us,tflops\r\n"
-            "NVIDIA H200,64x64x64,measured,,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
+            "NVIDIA H200,64x64x64,measured,,,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
             "line\",0.1,\r\n");
 }
 
@@ -335,9 +336,9 @@ TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
   RankingRequest view;
   view.columns = {"median_us"};
   EXPECT_EQ(written(trials, Format::csv, view),
-            "gpu,problem,source,operation,options,element_types,scalars,cache,median_us\r\n"
-            "NVIDIA H200,64x64x64,measured,,,,,,0.3333333333333333\r\n"
-            "NVIDIA H200,1x1x1,measured,,,,,,2\r\n");
+            "gpu,problem,source,operation,operation_hash,options,element_types,scalars,cache,median_us\r\n"
+            "NVIDIA H200,64x64x64,measured,,,,,,,0.3333333333333333\r\n"
+            "NVIDIA H200,1x1x1,measured,,,,,,,2\r\n");
 }
 
 TEST(RankingMarkdown, IsATableUnderAHeading) {

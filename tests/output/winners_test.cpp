@@ -133,15 +133,17 @@ TEST(Winners, CsvHasARecordPerProblem) {
   std::string line;
   std::getline(lines, line);
   EXPECT_EQ(line,
-            "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
+            "gpu,problem,source,operation,operation_hash,options,element_types,scalars,cache,template,"
+            "parameters,median_us,"
             "ci_low_us,"
             "ci_high_us,predicted_us,tflops,gbs,baseline,baseline_us,percent_of_baseline,noise_floor_percent,"
             "tied_with,verified\r");
   std::getline(lines, line);
-  EXPECT_EQ(line,
-            "NVIDIA "
-            "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
-            ",51,,cublas,103.04,101.02,0.15,1,1\r");
+  EXPECT_EQ(
+      line,
+      "NVIDIA "
+      "H200,64x64x64,measured,,,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
+      ",51,,cublas,103.04,101.02,0.15,1,1\r");
 }
 
 TEST(Winners, ThatWereComparedWithNothingAreNeverTheBestWithoutTheWord) {

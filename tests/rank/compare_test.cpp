@@ -59,6 +59,20 @@ TEST(Compare, TheLargestMeanAndTheLargestMinimumMayBeOfDifferentConfigurations) 
   EXPECT_DOUBLE_EQ(*problem.safest->minimum, 0.7);
 }
 
+TEST(Compare, OperationsOfOneNameAreNotComparedWithEachOther) {
+  const auto of = [](Trial trial, const std::string& hash) {
+    trial.operation_hash = hash;
+    return trial;
+  };
+  const Compared compared(CompareBy::gpu, {of(on("A", 1, 100), "01"), of(on("B", 1, 50), "02")});
+  ASSERT_EQ(compared.comparison.problems.size(), 2U);
+  EXPECT_EQ(compared.comparison.problems[0].conditions, "gemm, cold");
+  EXPECT_EQ(compared.comparison.problems[1].conditions, "gemm#02, cold");
+  EXPECT_FALSE(compared.comparison.problems[1].sides[0].has_rows);
+  const Compared old(CompareBy::gpu, {of(on("A", 1, 100), "01"), on("B", 1, 50)});
+  EXPECT_TRUE(old.only_problem().sides[1].has_rows) << "a row of an earlier version knows no definition";
+}
+
 TEST(Compare, PairsAreComparedByWhatRanOnBoth) {
   const Compared compared(CompareBy::gpu, two_gpus());
   const ComparedProblem& problem = compared.only_problem();

@@ -42,7 +42,7 @@ TEST_F(Checks, ThatCannotBeMeantAreRefused) {
   expect_checks_fault(R"--([{"name": "a b", "problems": [["1", "1"]]}])--", "/0/name", {"'a b'"});
   expect_checks_fault(R"--([{"name": "a"}])--", "/0", {"problems"});
   expect_checks_fault(R"--([{"name": "a", "problems": [["1"]]}])--", "/0/problems/0",
-                      {"1 size", "2 dimensions", "columns"});
+                      {"1 sizes", "2 dimensions", "columns"});
   expect_checks_fault(
       R"--([{"name": "a", "problems": [["1", "1"]]}, {"name": "a", "problems": [["1", "1"]]}])--", "/1/name",
       {"'a'"});
@@ -75,7 +75,7 @@ TEST_F(Checks, LooseTolerancesAreRefusedUnlessAllowed) {
   EXPECT_EQ(load(R"({"tolerance_factor": 16})", false).tolerance_factor, 16);
   const UserError relative =
       user_error_of([&] { load_patched(softmax(), R"({"operation": {"tolerance": {"relative": 0.5}}})"); });
-  EXPECT_TRUE(carries(relative.message(), {"softmax", "0.5", "0.1"}));
+  EXPECT_TRUE(carries(relative.message(), {"row_softmax", "0.5", "0.1"}));
 }
 
 }  // namespace checks_test
