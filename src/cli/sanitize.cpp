@@ -82,11 +82,13 @@ int run_sanitizers(const std::vector<std::string>& tools, const fs::path& databa
     std::error_code none;  // a new database measures the GPU's ceilings first
     fs::copy_file(database, copy, none);
     const fs::path output = scratch.path() / "output";
-    // Guard bands would hide accesses beyond the ends of buffers.
+    // Guard bands would hide accesses beyond the ends of buffers, and so would buffers that lie side by side.
     const std::string command = fmt::format(
-        "TILETUNE_NO_GUARDS=1 {} --tool {} --target-processes all --print-limit 10 {} {} --quiet --samples 1 "
+        "TILETUNE_NO_GUARDS=1 {} --tool {}{} --target-processes all --print-limit 10 {} {} --quiet --samples "
+        "1 "
         "--rounds 6 --db {} > {} 2>&1",
-        program, tool, shell_quoted(fs::read_symlink("/proc/self/exe").string()), join(own_words(), " "),
+        program, tool, tool == "memcheck" ? " --padding 64" : "",
+        shell_quoted(fs::read_symlink("/proc/self/exe").string()), join(own_words(), " "),
         shell_quoted(copy.string()), shell_quoted(output.string()));
     fmt::print(stderr, "running again under {} ...\n", tool);
     const int status = std::system(command.c_str());
