@@ -229,6 +229,7 @@ struct BenchCommand {
   bool allow_outside_paths = false;
   bool allow_loose = false;
   std::vector<std::string> sanitize;
+  std::vector<std::string> filled;  ///< NAME=VALUE of parameters that --best gave
   MeasureFlags measure;
   CompileOptions compile;
   fs::path database = kDefaultDatabase;
@@ -289,7 +290,7 @@ std::optional<Trial> best_known(const BenchCommand& options, const SingleConfigu
 
 /// Gives the parameters that are not set yet the values of a recorded row. Throws UserError when there is
 /// none, and when the template no longer lists one of them.
-void fill_from_best(const BenchCommand& options, SingleConfiguration& one) {
+void fill_from_best(BenchCommand& options, SingleConfiguration& one) {
   const Where where{"--best", ""};
   const auto best = best_known(options, one);
   if (!best)
@@ -297,7 +298,7 @@ void fill_from_best(const BenchCommand& options, SingleConfiguration& one) {
                                 gpu_name(options.gpus)),
                     where, "Sweep it first, or set every parameter.");
   const Json recorded = Json::parse(best->parameters, nullptr, false);
-  std::vector<std::string> filled;
+  std::vector<std::string>& filled = options.filled;
   for (Parameter& parameter : one.kernel.parameters) {
     if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
     Value value;
@@ -389,7 +390,7 @@ void print_report(const ConfigurationReport& report, const Database& database, c
   });
 }
 
-int run(BenchCommand& options) {
+int measure(BenchCommand& options) {
   check_flags_beside_model(*options.command);
   options.gpus.asked = options.command->count("--gpus") > 0;
   options.gpus.confined = options.compile.confined;
@@ -409,6 +410,8 @@ int run(BenchCommand& options) {
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), interrupted);
+  if (!options.sanitize.empty() && !gpus.why_predicted.empty())
+    throw UserError("there is no GPU to run it on", Where{"--sanitize", ""}, "Leave the flag out.");
   if (!json && !options.quiet) write_output("", headline(gpus));
   if (json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
   SweepOptions sweep;
@@ -431,10 +434,30 @@ int run(BenchCommand& options) {
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   const Trial& kernel = report.kernel;
-  const int faults = options.sanitize.empty() ? 0 : run_sanitizers(options.sanitize, options.database);
-  if (kernel.outcome == Outcome::ok) return faults == 0 ? 0 : 1;
+  if (kernel.outcome == Outcome::ok) return 0;
   throw NothingToDo(fmt::format("the configuration cannot be ranked: {}", name(kernel.outcome)),
                     Where{kernel.template_name, ""}, kernel.reason);
+}
+
+int run(BenchCommand& options) {
+  check_sanitizers(options.sanitize);
+  if (options.sanitize.empty()) return measure(options);
+  std::exception_ptr refusal;
+  int code = 0;
+  try {
+    code = measure(options);
+  } catch (const NothingToDo&) {
+    refusal = std::current_exception();  // a tool may tell why it is wrong
+  }
+  if (code != 0) return code;
+  const bool json = asks_for_json(options.format);
+  const auto write = [&](const std::string& text) {
+    json ? fmt::print(stderr, "{}", text) : write_output("", text);
+  };
+  const int failed = run_sanitizers(options.sanitize, options.database, options.filled, write);
+  if (failed == kInterrupted) return kInterrupted;
+  if (refusal) std::rethrow_exception(refusal);
+  return failed == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -471,10 +494,10 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
   add_option(command, "--outputs", options.gpus.outputs,
              "Keep what it leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy", {.type = "FOLDER"})
       ->excludes("--gpu");
-  add_option(
-      command, "--sanitize", options.sanitize,
-      "Then run the kernel again under tools of compute-sanitizer: memcheck, racecheck, initcheck, synccheck",
-      {.type = "TOOL,...", .one_each = true})
+  add_option(command, "--sanitize", options.sanitize,
+             "Then re-run the configuration under these compute-sanitizer tools: memcheck, racecheck, "
+             "initcheck, synccheck",
+             {.type = "TOOL,...", .one_each = true})
       ->delimiter(',')
       ->excludes("--gpu");
   // For tests, as in sweep.

@@ -58,7 +58,7 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, Value& valu
 }
 
 inline constexpr const char* kAllowLoose =
-    "Let templates allow errors that are more than 16 times as large as usual, or than 10% of an element";
+    "Accept templates whose tolerance_factor exceeds 16, or whose operation allows relative errors above 0.1";
 
 /// Options of every subcommand that reads a config.
 struct ConfigOptions {

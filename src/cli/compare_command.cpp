@@ -281,8 +281,8 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command.add_option(
       "--fail-above", options.fail_above,
-      "Exit with 1 when the fastest of a later side no longer runs, or is slower than that of the first "
-      "side by more than this percentage, even at the lower end of the interval");
+      "Exit with 1 when nothing runs any more on a later side, or when its fastest configuration is slower "
+      "than the first side's and the whole interval of the difference is above this percentage");
   command.add_option("--format", options.format, "table, json, csv or markdown")->capture_default_str();
   command.add_option("-o,--output", options.output, "Write here instead of to standard output");
   command.footer(

@@ -98,6 +98,7 @@ std::string file_word(const std::string& text) {
 class FillWriter {
  public:
   FillWriter(const fs::path& file, const Stop& stop) : file_(file), stop_(stop) {
+    options_.allow_loose = true;  // who sweeps the config is asked
     options_.template_folders = {fs::absolute(file).parent_path(), home_folder() / "kernel_templates"};
   }
 

@@ -254,8 +254,7 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   };
   if (given(kSustained) != nullptr)
     refuse_without_finals(kSustained, "nothing runs back to back without finals");
-  if (given(kRegime) != nullptr)
-    refuse_without_finals(kRegime, "nothing is timed in other ways without finals");
+  if (given(kRegime) != nullptr) refuse_without_finals(kRegime, "launch regimes are timed only after finals");
   if (given(kHostCopies) != nullptr && finals.host_copies)
     refuse_without_finals(kHostCopies, "nothing is timed with copies without finals");
 }

@@ -68,6 +68,10 @@ void write_list(std::ostream& out, const RankOptions& options, const Database& d
     return show(ladders_view(build_ladders(rows, steps), database));
   }
   auto groups = rank_rows(rows);
+  if (groups.empty() && !options.regime.empty())
+    throw NothingToDo(fmt::format("no row that matches was timed {}", options.regime),
+                      Where{options.rows.database.string(), ""},
+                      fmt::format("Sweep with --regime {}, or leave the option out.", options.regime));
   refuse_none(groups.empty());
   rows = RankingRows();
   std::vector<std::string> columns = options.columns;
@@ -149,7 +153,7 @@ void add_rank_command(CLI::App& app, Action& action) {
   command
       .add_option(
           "--regime", options.regime,
-          "Rank by the time in that way of launching (sweep --regime): cold, warm, graph, eager, sustained")
+          "Rank by the time in this launch regime (see sweep --regime): cold, warm, graph, eager, sustained")
       ->check(CLI::IsMember(spellings<Regime>()));
   command.add_option("--outcome", options.outcomes,
                      "Instead list rows with this outcome, e.g. refused (repeatable)");

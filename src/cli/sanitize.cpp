@@ -1,6 +1,7 @@
 #include "cli/sanitize.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,13 +30,15 @@ std::string sanitizer() {
   if (::access(kToolkit, X_OK) == 0) return kToolkit;
   throw UserError(
       "compute-sanitizer is not installed", Where{"--sanitize", ""},
-      fmt::format("Install it with the CUDA Toolkit: it is looked for on PATH and as {}.", kToolkit));
+      fmt::format("Install the CUDA Toolkit. tiletune looks for compute-sanitizer on PATH and at {}.",
+                  kToolkit));
 }
 
 /// The words of this process's command that say what is measured.
 std::vector<std::string> own_words() {
-  static const std::set<std::string, std::less<>> kOthers{
-      "--sanitize", "--db", "--samples", "--rounds", "--format", "--outputs", "--sustained", "--host-copies"};
+  static const std::set<std::string, std::less<>> kOthers{"--sanitize",  "--db",          "--samples",
+                                                          "--rounds",    "--format",      "--outputs",
+                                                          "--sustained", "--host-copies", "--regime"};
   std::vector<std::string> words;
   std::vector<std::string> all;
   std::ifstream file("/proc/self/cmdline");
@@ -44,7 +47,7 @@ std::vector<std::string> own_words() {
     const std::string option = all[i].substr(0, all[i].find('='));
     if (kOthers.contains(option))
       i += option == all[i] ? 1 : 0;
-    else if (all[i] != "-q" && all[i] != "--quiet")
+    else if (all[i] != "-q" && all[i] != "--quiet" && all[i] != "--best")
       words.push_back(shell_quoted(all[i]));
   }
   return words;
@@ -68,13 +71,20 @@ std::vector<std::string> findings(const std::string& log) {
 
 }  // namespace
 
-int run_sanitizers(const std::vector<std::string>& tools, const fs::path& database) {
+void check_sanitizers(const std::vector<std::string>& tools) {
   const std::vector<std::string> known{"memcheck", "racecheck", "initcheck", "synccheck"};
   for (const std::string& tool : tools)
     if (!is_among(tool, known))
       throw UserError(fmt::format("compute-sanitizer has no tool '{}'", tool), Where{"--sanitize", ""},
                       fmt::format("Name some of {}, with commas between them.", join(known, ", ")));
-  const std::string program = sanitizer();
+  if (!tools.empty()) sanitizer();
+}
+
+int run_sanitizers(const std::vector<std::string>& tools, const fs::path& database,
+                   const std::vector<std::string>& settings,
+                   const std::function<void(const std::string&)>& write) {
+  std::vector<std::string> words = own_words();
+  for (const std::string& setting : settings) words.push_back("--set " + shell_quoted(setting));
   int failed = 0;
   for (const std::string& tool : tools) {
     const ScratchFolder scratch;
@@ -87,19 +97,24 @@ int run_sanitizers(const std::vector<std::string>& tools, const fs::path& databa
         "TILETUNE_NO_GUARDS=1 {} --tool {}{} --target-processes all --print-limit 10 {} {} --quiet --samples "
         "1 "
         "--rounds 6 --db {} > {} 2>&1",
-        program, tool, tool == "memcheck" ? " --padding 64" : "",
-        shell_quoted(fs::read_symlink("/proc/self/exe").string()), join(own_words(), " "),
+        sanitizer(), tool, tool == "memcheck" ? " --padding 64" : "",
+        shell_quoted(fs::read_symlink("/proc/self/exe").string()), join(words, " "),
         shell_quoted(copy.string()), shell_quoted(output.string()));
     fmt::print(stderr, "running again under {} ...\n", tool);
     const int status = std::system(command.c_str());
+    if (WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) >= kInterrupted)) {
+      fmt::print(stderr, "Interrupted: {} did not end.\n", tool);
+      return kInterrupted;
+    }
     const std::string log = read_file(output, std::size_t{256} << 20);
-    if (log.find(" SUMMARY: ") == std::string::npos)
-      throw UserError(fmt::format("compute-sanitizer ended with {}: {}", status, printable(log)),
-                      Where{"--sanitize", ""}, "Run it by itself to see why.");
-    const std::vector<std::string> found = findings(log);
+    constexpr std::size_t kLongest = 4000;
+    const std::string end = printable(log.substr(log.size() - std::min(log.size(), kLongest)));
+    std::vector<std::string> found = findings(log);
+    if (found.empty() && (status != 0 || log.find(" SUMMARY: ") == std::string::npos))
+      found = {"the configuration did not run to its end:", end};
     failed += found.empty() ? 0 : 1;
-    for (const std::string& line : found) write_output("", printable(line) + "\n");
-    write_output("", fmt::format("{}: {}\n", tool, found.empty() ? "nothing found" : "see above"));
+    for (const std::string& line : found) write(printable(line) + "\n");
+    write(fmt::format("{}: {}\n", tool, found.empty() ? "no errors" : "errors found, see above"));
   }
   return failed;
 }

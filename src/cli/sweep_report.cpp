@@ -309,7 +309,7 @@ std::string regime_notes(const RankingGroup& group, const Database& database, co
       const double percent =
           100 *
           (std::get<double>(column.read(database.row(best->id))) / std::get<double>(column.read(leader)) - 1);
-      notes += fmt::format("{}: the best choice is {:.1f}% behind {} {}\n", name(regime), percent,
+      notes += fmt::format("{}: the best choice is {:.1f}% slower than {} {}\n", name(regime), percent,
                            printable(leader.template_name), printable(parameters_text(leader)));
     }
   }

@@ -73,7 +73,8 @@ class Finals {
     }
   }
 
-  /// The best, the second copy and the baselines, interleaved.
+  /// The best, the second copy and the baselines, interleaved. What is refused, or takes too long, is left
+  /// out.
   void time_in(Regime regime) {
     constexpr double kLongestUs = 1e6, kFewest = 5, kMost = 20;
     const bool needs_copies = regime == Regime::graph || regime == Regime::eager;
@@ -82,22 +83,40 @@ class Finals {
     for (Runner& runner : runners_)
       if (runner.runs() && runner.result.name == "twin") timed.push_back(&runner);
     rebind();
+    std::map<Runner*, std::vector<double>> times_us;
+    const auto tried = [&](Runner& runner, const auto& body) {
+      if (!runner.runs()) return;
+      turn_(runner.result.ticket);
+      try {
+        body();
+      } catch (const CudaError& error) {
+        if (!error.launch_refused()) throw error.with("the kernel failed in the finals");
+        runner.result.warning = fmt::format("not timed {}: {}", name(regime), error.what());
+        std::erase(timed, &runner);
+      }
+    };
     double round_us = 0;
-    for (Runner* runner : timed) {
-      round_us += runner->estimate_us * (needs_copies ? static_cast<double>(runner->subject.copies()) : 1);
-      guarded(*runner, [&] {
+    for (Runner* runner : std::vector(timed)) {
+      tried(*runner, [&] {
+        const double sample_us =
+            runner->estimate_us * (needs_copies ? static_cast<double>(runner->subject.copies()) : 1);
+        if (sample_us > kLongestUs) return void(std::erase(timed, runner));
+        round_us += sample_us;
         if (regime == Regime::graph) runner->batch = timer_.record_batch(runner->subject);
       });
     }
     const auto rounds = static_cast<int>(std::clamp(kLongestUs / std::max(round_us, 1.0), kFewest, kMost));
-    std::map<Runner*, std::vector<double>> times_us;
     for (int round = 0; round < rounds; ++round) {
       std::shuffle(timed.begin(), timed.end(), random_);
-      for (Runner* runner : timed)
-        guarded(*runner, [&] { times_us[runner].push_back(time_once(regime, *runner)); });
+      for (Runner* runner : std::vector(timed))
+        tried(*runner, [&] {
+          const double time_us = time_once(regime, *runner);
+          times_us[runner].push_back(time_us);
+        });
     }
     const std::string figure = fmt::format("{}_us", name(regime));
-    for (const auto& [runner, times] : times_us) runner->result.figures[figure] = median(times);
+    for (Runner* runner : timed)
+      if (!times_us[runner].empty()) runner->result.figures[figure] = median(times_us[runner]);
     end_epoch();
   }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/fields_json.h"
 #include "measure/loaded_kernel.h"
 
 namespace tiletune {
@@ -16,9 +20,34 @@ void raise(Figures& figures, const char* name, double value) {
 }  // namespace
 
 InputChecks::InputChecks(Gpu& gpu, DeviceKernels& kernels, Timer& timer, const Libraries& libraries,
-                         std::vector<PrepareRequest> problems)
+                         std::vector<PrepareRequest> problems, InputChecks* before)
     : gpu_(gpu), kernels_(kernels), timer_(timer), libraries_(libraries) {
-  for (PrepareRequest& problem : problems) problems_.push_back({std::move(problem), nullptr, {}});
+  for (PrepareRequest& request : problems) {
+    timer_.heartbeat();
+    const auto is_made = [&, json = to_json(request)](const Problem& problem) {
+      return problem.buffers && to_json(problem.request) == json;
+    };
+    Problem& problem = problems_.emplace_back();
+    if (before != nullptr) {
+      const auto made = std::ranges::find_if(before->problems_, is_made);
+      if (made != before->problems_.end()) problem = std::move(*made);
+    }
+    if (problem.buffers) continue;
+    problem.request = std::move(request);
+    try {
+      make(problem);
+    } catch (const CudaError& error) {
+      if (!error.launch_refused()) throw error.with("the reference failed in check " + problem.request.name);
+      leave_out(problem, error.what());
+    } catch (const GpuError& error) {
+      leave_out(problem, error.what());
+    }
+  }
+}
+
+void InputChecks::leave_out(Problem& problem, const std::string& why) {
+  problem.buffers.reset();
+  note_ += fmt::format("{}left out: check {}: {}", note_.empty() ? "" : "; ", problem.request.name, why);
 }
 
 void InputChecks::make(Problem& problem) {
@@ -42,11 +71,12 @@ void InputChecks::make(Problem& problem) {
 
 void InputChecks::run(const MeasureRequest& request, Measured& result) {
   for (const CheckLaunches& check : request.checks) {
-    Problem& problem = problems_.at(check.check);
-    const std::string where = "on the inputs " + problem.request.name;
+    if (check.check >= problems_.size()) throw ProtocolError("asked for a check that was not prepared");
+    Problem& problem = problems_[check.check];
+    if (!problem.buffers) continue;
+    const std::string where = "in check " + problem.request.name;
     timer_.heartbeat();
     try {
-      if (!problem.buffers) make(problem);
       MeasureRequest there;
       there.cubin = request.cubin;
       there.variables = request.variables;
@@ -62,29 +92,28 @@ void InputChecks::run(const MeasureRequest& request, Measured& result) {
         result.reason = where + ": " + verdict.finding->reason;
         return problem.buffers->rebuild();
       }
-      raise(result.figures, "checks", result.figures["checks"].value_or(0) + 1);
-      judge(problem, verdict.accuracy->relative_error, result);
+      judge(problem, *verdict.accuracy, result);
       if (result.outcome != Outcome::ok) return;
+      raise(result.figures, "checks", result.figures["checks"].value_or(0) + 1);
     } catch (const CudaError& error) {
       // What memory does not suffice for, or the driver refuses, is not launched there.
       if (!error.launch_refused()) throw error.with(where);
     } catch (const Unlaunchable&) {
       continue;
-    } catch (const GpuError&) {
-      continue;  // memory does not suffice for the problem
     }
   }
 }
 
-void InputChecks::judge(const Problem& problem, double error, Measured& result) const {
-  constexpr double kMost = 2;
+void InputChecks::judge(const Problem& problem, const Accuracy& accuracy, Measured& result) {
+  // A library's result may happen to be exact.
+  constexpr double kMost = 2, kExact = 0.05;
+  const double error = accuracy.relative_error;
   raise(result.figures, "check_error", error);
   if (!problem.library_error) return;
   raise(result.figures, "library_check_error", *problem.library_error);
-  if (error <= kMost * *problem.library_error) return;
-  const std::string found =
-      fmt::format("on the inputs {}: relative error {:.3g}, the library's own is {:.3g}",
-                  problem.request.name, error, *problem.library_error);
+  if (error <= std::max(kMost * *problem.library_error, kExact * accuracy.error_bound.value_or(0))) return;
+  const std::string found = fmt::format("in check {}: relative error {:.3g}; the library's is {:.3g}",
+                                        problem.request.name, error, *problem.library_error);
   if (problem.request.policy.strict_error) {
     result.outcome = Outcome::wrong_result;
     result.reason = found;

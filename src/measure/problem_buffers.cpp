@@ -137,8 +137,10 @@ std::size_t ProblemBuffers::wanted_sets() {
   const std::size_t set = std::max<std::size_t>(set_bytes(workload), 1);
   keeps_inputs_ = needed + set <= free;
   // The rest is for workspaces, copies and other places.
-  return keeps_inputs_ && has_sets(workload) ? std::clamp<std::size_t>((free - needed) / 2 / set, 1, kSets)
-                                             : 1;
+  // Nothing is timed in a check.
+  return keeps_inputs_ && has_sets(workload) && request_.name.empty()
+             ? std::clamp<std::size_t>((free - needed) / 2 / set, 1, kSets)
+             : 1;
 }
 
 std::vector<GuardedBuffer> ProblemBuffers::allocated() const {

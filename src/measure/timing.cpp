@@ -246,7 +246,7 @@ double Timer::eager_us(const Subject& subject) {
     for (std::size_t copy = 0; copy < all.count; ++copy) subject.launch(copy);
   });
   if (subject.tally) subject.buffers->queue_check(all, subject.tally);
-  return time_us / static_cast<double>(all.count);
+  return std::max(time_us - event_floor_us_, kShortestUs) / static_cast<double>(all.count);
 }
 
 Sampled Timer::time_in_batches(const MeasurePolicy& policy, const Subject& subject,

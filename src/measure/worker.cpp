@@ -142,7 +142,6 @@ class Service {
   }
 
   Prepared prepared(const PrepareRequest& request) {
-    checks_.reset();
     buffers_.reset();
     baselines_.clear();
     Prepared prepared;
@@ -165,7 +164,8 @@ class Service {
     heartbeat();
     buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, libraries_.reference_of(request), request,
                                                 needs_group ? &*group_ : nullptr);
-    checks_ = std::make_unique<InputChecks>(gpu_, *kernels_, *timer_, libraries_, request.checks);
+    checks_ =
+        std::make_unique<InputChecks>(gpu_, *kernels_, *timer_, libraries_, request.checks, checks_.get());
     heartbeat();
     if (!request.candidates.empty())
       buffers_->use_consensus([this] {
@@ -179,6 +179,7 @@ class Service {
     prepared.baselines = std::move(baselines.measured);
     baselines_ = std::move(baselines.runnable);
     prepared.note = std::move(baselines.note);
+    if (!checks_->note().empty()) prepared.note += (prepared.note.empty() ? "" : "\n") + checks_->note();
     return prepared;
   }
 

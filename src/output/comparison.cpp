@@ -61,12 +61,12 @@ std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, 
   if (!later.has_kernels)
     return fmt::format("slower: {}: runs on {}, no longer on {}, where {} failed", title_of(problem),
                        first_name, later_name, counted(later.failed + later.undecided, "configuration"));
-  return fmt::format(
-      "{}slower: {}: the fastest takes {} us on {}, {} us on {}: {}, {}above {}% and the noise",
-      slower.is_certain ? "" : "may be ", title_of(problem),
-      three_digits(problem.sides[problem.first_side].fastest.time_us), first_name,
-      three_digits(later.fastest.time_us), later_name, text_of(*later.difference),
-      slower.is_certain ? "" : "not certainly ", above);
+  return fmt::format("{}slower: {}: the fastest takes {} us on {}, {} us on {}: {}, {}",
+                     slower.is_certain ? "" : "may be ", title_of(problem),
+                     three_digits(problem.sides[problem.first_side].fastest.time_us), first_name,
+                     three_digits(later.fastest.time_us), later_name, text_of(*later.difference),
+                     slower.is_certain ? fmt::format("above {}% and the noise", above)
+                                       : fmt::format("may be within {}% or the noise", above));
 }
 
 std::string first_few(const std::vector<std::string>& problems) {

@@ -86,7 +86,7 @@ void check_held_out(const std::set<std::string>& labels, const std::vector<Portf
              group.table.problems.end();
     };
     if (std::ranges::none_of(groups, has_it))
-      throw UserError(fmt::format("no row that ran is of the problem '{}'", label), Where{"--held-out", ""},
+      throw UserError(fmt::format("no configuration ran on the problem '{}'", label), Where{"--held-out", ""},
                       "Sweep it first, or leave it out.");
   }
 }

@@ -17,8 +17,8 @@ struct RecordedPortfolio {
 
 /// One for each set of rows that may be compared over its problems. Whether a kernel can run where it was not
 /// measured is what its recorded conditions say, which hold where they are not known; its waves are the
-/// recorded ones. Throws NothingToDo where
-/// no row that ran matches, and UserError for a problem to hold out that none is.
+/// recorded ones. Throws NothingToDo if no row that ran matches, and UserError if a held-out problem has no
+/// such row.
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
                                                    const PortfolioOptions& options);
 

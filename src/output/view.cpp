@@ -280,10 +280,9 @@ std::string group_banner(const Comparable& what) {
   if (std::string source = source_banner(what.source, what.gpu); !source.empty())
     notes.push_back(std::move(source));
   if (what.conditions.find("tolerance_factor=") != std::string::npos)
-    notes.emplace_back("tolerance_factor lets errors pass that others of the operation may not have");
+    notes.emplace_back("these templates set an error bound of their own (tolerance_factor)");
   if (what.tells_definition())
-    notes.emplace_back(
-        "several operations have this name: those with other definitions are ranked by themselves");
+    notes.emplace_back("several operations have this name; each definition is ranked separately");
   return join(notes, "; ");
 }
 

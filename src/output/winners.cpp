@@ -33,7 +33,9 @@ std::vector<Winners> winners_of(const std::vector<RankingGroup>& groups, const D
     if (leaders.empty()) continue;
     auto place = std::find_if(all.begin(), all.end(), [&](const Winners& winners) {
       const RankingGroup& other = *winners.first;
-      return other.gpu == group.gpu && other.source == group.source && other.conditions == group.conditions;
+      return other.gpu == group.gpu && other.source == group.source &&
+             other.unmarked().conditions == group.unmarked().conditions &&
+             other.definition == group.definition;
     });
     if (place == all.end()) place = all.insert(place, {&group, {}});
     place->best.push_back(read_row(database, leaders.front()));

@@ -38,7 +38,7 @@ class CandidateList {
 
  private:
   void add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
-    // Rows of an earlier version know no definition of their operation: they are compared with any.
+    // Rows of an earlier version have no operation_hash: they are compared with any.
     const Comparable what = without_cache(rows.what->unmarked());
     std::vector<std::size_t>& alike = places_[{what.problem, what.conditions, gpu}];
     const auto same = std::ranges::find_if(alike, [&](std::size_t place) {
@@ -55,6 +55,7 @@ class CandidateList {
       all.back().of_sides.resize(sides_);
       alike.push_back(place);
     }
+    if (all[place].definition.empty()) all[place].definition = what.definition;
     all[place].of_sides[side].push_back(&rows);
   }
 
@@ -82,7 +83,7 @@ const ComparableRows* most_trusted(const std::vector<const ComparableRows*>& set
                                                 Source::predicted};
   const auto rank = [&](const ComparableRows& rows) {
     return std::tuple(std::ranges::find(kMostTrustedFirst, rows.what->source), rows.kernels.empty(),
-                      rows.what->cache != cache);
+                      rows.what->cache != cache, rows.what->definition.empty());
   };
   const ComparableRows* best = nullptr;
   for (const ComparableRows* rows : sets) {

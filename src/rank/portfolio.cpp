@@ -370,7 +370,8 @@ std::vector<PortfolioGroup> portfolio_groups(const Database& database, const Tri
     for (const auto& [name, size] : dimensions) names.push_back(name);
     const auto place = std::find_if(groups.begin(), groups.end(), [&](const PortfolioGroup& group) {
       return group.what.gpu == rows.what->gpu && group.what.source == rows.what->source &&
-             group.what.conditions == rows.what->conditions && group.table.dimensions == names;
+             group.what.unmarked().conditions == rows.what->unmarked().conditions &&
+             group.what.definition == rows.what->definition && group.table.dimensions == names;
     });
     const auto number = static_cast<std::size_t>(place - groups.begin());
     if (place == groups.end()) {

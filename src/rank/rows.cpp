@@ -303,9 +303,11 @@ RankingRows ranking_rows_by(const std::string& time, const Database& database, c
   database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
     const Cell cell = figure.read(trial);
     const auto* time_us = std::get_if<double>(&cell);
-    if (time_us == nullptr) return;
     own = trial;
-    own.median_us = own.first_median_us = own.ci_low_us = own.ci_high_us = *time_us;
+    // One without the time takes an earlier one of its configuration along.
+    if (time_us == nullptr && trial.outcome == Outcome::ok) own.outcome = Outcome::screened_out;
+    own.median_us = own.first_median_us = own.ci_low_us = own.ci_high_us =
+        time_us == nullptr ? std::nullopt : std::optional(*time_us);
     rows.add(id, own);
   });
   return rows;

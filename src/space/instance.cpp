@@ -250,7 +250,7 @@ struct Instantiator::Impl {
     check_names(spec, compiled_file, where.at("source"));
     for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
     for (const Constraint& constraint : spec.constraints)
-      constraints.emplace_back(constraint.require, scope.symbols());
+      if (!constraint.narrows) constraints.emplace_back(constraint.require, scope.symbols());
     for (const WorkspaceArray& array : spec.workspace)
       workspace.emplace_back(SizedWorkspace{array.name, array.type, 0, array.zeroed},
                              Program(array.elements, scope.launch_symbols()));

@@ -288,7 +288,7 @@ struct Workload {
 /// The value of an expression of dimensions, and of the operation's scalars, types and options. Throws
 /// UserError.
 double constant_value(const TemplateSpec& spec, const Problem& problem, const ExprText& text);
-/// What `values` are in a buffer of so many elements. Throws UserError.
+/// Evaluates `values` for a buffer of `elements` elements. Throws UserError.
 Workload::Values constant_values(const TemplateSpec& spec, const Problem& problem, const Buffer& buffer,
                                  const BufferValues& values, std::int64_t elements);
 
@@ -302,7 +302,7 @@ class Instantiator {
   /// For a GPU with this number of multiprocessors. Throws UserError for expressions that cannot be
   /// evaluated, negative or zero launch dimensions and values that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration, int multiprocessors) const;
-  /// Whether all constraints hold. Those without a value do not.
+  /// Whether all constraints hold but those that narrow a search. Those without a value do not.
   bool allows(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
   /// The launches of the operation's kernels that compute inputs, in their order. They depend on dimensions

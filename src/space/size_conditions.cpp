@@ -233,7 +233,7 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
   }
   for (const Constraint& constraint : spec.constraints) {
     SyntaxNode node = parse(constraint.require, scope.symbols());
-    if (reads_sizes(node)) constraints_.push_back(std::move(node));
+    if (reads_sizes(node) && !constraint.narrows) constraints_.push_back(std::move(node));
   }
   for (const auto& [name, text] : spec.macros) add_fixed(text, scope.symbols());
   for (const Launch& launch : spec.launches) {

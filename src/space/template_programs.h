@@ -148,7 +148,7 @@ class SizeConditions {
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
 /// Opens the files of inputs and of expected outputs, and checks that they hold what is needed.
 Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope);
-/// What values are in a buffer of so many elements. Throws UserError.
+/// Evaluates `values` for a buffer of `elements` elements. Throws UserError.
 Workload::Values values_of(const Buffer& buffer, const BufferValues& values, std::int64_t elements,
                            const Scope& scope, const Bindings& bindings);
 /// Evaluates the launches of the operation's kernels that compute inputs.

@@ -46,6 +46,9 @@ void check_values(const Workload::Values& values, std::int64_t elements, const B
     fail(fmt::format("ascend from 0 to {}", values.a), "Give a total of 0 or more.");
   if (distribution == Distribution::normal && values.b < 0)
     fail(fmt::format("have the standard deviation {}", values.b), "Give one of 0 or more.");
+  constexpr double kMostSpecial = 0x1p24;
+  if (distribution == special && !(values.a >= 1 && values.a <= kMostSpecial))
+    fail(fmt::format("are special in one of {}", values.a), "Give a number from 1 to 16777216.");
   const auto is_whole = [](double number) { return std::floor(number) == number; };
   const bool integers = distribution == Distribution::randint || !is_floating(buffer.type);
   if (integers && !(is_whole(values.a) && is_whole(values.b)))

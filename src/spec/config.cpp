@@ -271,8 +271,10 @@ class TemplateReader {
       const bool may_extend = extend && read_boolean(*extend);
       if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
       if (const auto constraints = reader.find("constraints"))
-        for (auto& constraint : read_constraints(*constraints))
+        for (auto& constraint : read_constraints(*constraints)) {
+          constraint.narrows = true;
           spec.constraints.push_back(std::move(constraint));
+        }
     }
     const Operation& own = spec.operation;
     for (const Entry& other : entries_) {

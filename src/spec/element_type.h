@@ -89,7 +89,7 @@ enum class Distribution {
   offsets,      ///< 0 to total, ascending: the starts of rows of random length, then their end
   spread,       ///< numbers of both signs whose logarithms to base 2 are at least a and less than b
   alternating,  ///< pairs of a number, at least a and less than b, and its negative
-  special       ///< uniform(-1, 1), but one of so many is an infinity, a zero or not a number
+  special       ///< uniform(-1, 1), but on average 1 of a elements is an infinity, a zero or NaN
 };
 
 /// Everything that readers and checks need to know about a distribution.

@@ -104,12 +104,12 @@ struct FinalsPolicy {
                {.name = "--sustained",
                 .help = "After the finals, run their best back to back for this long each (2s, 1min)",
                 .kind = "time"}),
-        option(
-            "regimes", &P::regimes, {}, {},
-            {.name = "--regime",
-             .help = "After the finals, time their best also cold, warm, from a graph, launched one by one "
-                     "(eager) or sustained; several with commas between them",
-             .kind = "regime"}),
+        option("regimes", &P::regimes, {}, {},
+               {.name = "--regime",
+                .help = "After the finals, also time the five best in these launch regimes: cold or warm L2 "
+                        "cache, CUDA "
+                        "graph, eager (queued one by one), sustained",
+                .kind = "regime"}),
         option("host_copies", &P::host_copies, {}, {},
                {.name = "--host-copies",
                 .help = "After the finals, time their best and the baselines with copies of the inputs from "
@@ -171,11 +171,12 @@ struct MeasurePolicy {
                  "it, they are drawn anew",
              .kind = "number"}),
         option("verify", &P::verify, {}, true),
-        option("strict_error", &P::strict_error, {}, false,
-               {.name = "--strict-error",
-                .help = "Reject a kernel whose error in one of the operation's checks is more than twice the "
-                        "library's own; otherwise its row has a warning",
-                .kind = "switch"}),
+        option(
+            "strict_error", &P::strict_error, {}, false,
+            {.name = "--strict-error",
+             .help = "Reject a configuration whose error in one of the operation's checks exceeds twice the "
+                     "library's (default: its row gets a warning)",
+             .kind = "switch"}),
         option("launch_timeout_s", &P::launch_timeout_s, kTimeout, 0), field("finals", &P::finals));
   }
 };

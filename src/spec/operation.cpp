@@ -346,8 +346,15 @@ class OperationReader {
     const auto list = members_.find("checks");
     if (!list) return;
     if ((!operation_.reference && !operation_.reference_library) || !operation_.gpus.text.empty())
-      throw UserError("found checks, whose references nothing computes", list->where,
-                      "Give the operation a reference that a kernel or a library computes on one GPU.");
+      throw UserError("found checks, but no kernel or library computes their references on one GPU",
+                      list->where, "Give the operation such a reference, or remove its checks.");
+    for (const Buffer& buffer : operation_.buffers)
+      if (buffer.values && buffer.values->npy)
+        throw UserError(
+            fmt::format("found checks, but a file holds '{}', at the size of one problem", buffer.name),
+            list->where, "Remove the checks.");
+    constexpr std::size_t kMostProblems = 64;  // each is made for every problem that is timed
+    std::size_t count = 0;
     DeclaredNames names;
     for (const JsonNode& node : read_list(*list, "checks")) {
       OperationCheck& check = operation_.checks.emplace_back();
@@ -359,11 +366,14 @@ class OperationReader {
       for (const JsonNode& problem : read_list(problems, "problems")) {
         const std::vector<ExprText> sizes = read_expressions(problem);
         if (sizes.size() != operation_.dimensions.size())
-          throw UserError(fmt::format("found {} sizes of a problem of {}", sizes.size(),
+          throw UserError(fmt::format("found {} for a problem of {}", counted(sizes.size(), "size"),
                                       counted(operation_.dimensions.size(), "dimension")),
                           problem.where,
-                          fmt::format("Write one for each of {}.", join(operation_.dimensions, ", ")));
+                          fmt::format("Write one size for each of {}.", join(operation_.dimensions, ", ")));
         check.problems.push_back(sizes);
+        if (++count > kMostProblems)
+          throw UserError(fmt::format("the checks have more than {} problems", kMostProblems), problem.where,
+                          "List fewer.");
       }
       if (const auto values = reader.find("values")) read_check_values(*values, check);
       reader.finish();
@@ -377,10 +387,14 @@ class OperationReader {
       const auto buffer = std::ranges::find_if(operation_.buffers, is_named);
       if (buffer == operation_.buffers.end() && std::ranges::any_of(operation_.absent, is_named)) continue;
       if (buffer == operation_.buffers.end() || buffer->role == BufferRole::out)
-        throw UserError(fmt::format("'{}' is not an input", name), values.where, "Name inputs alone.");
-      BufferValues read = read_buffer_values(values, ElementType::f32, folder_, options_.allow_outside_paths);
-      if (read.npy) refuse_kind(values, "values such as \"spread(-20, 20)\"");
-      if (is_floating(buffer->type)) check.values.emplace_back(name, std::move(read));
+        throw UserError(fmt::format("'{}' is not an input", name), values.where,
+                        "Name a buffer whose role is in or inout.");
+      if (is_among(name, names_of(operation_.input_kernels, &OperationKernel::input)))
+        throw UserError(fmt::format("a kernel computes '{}'", name), values.where, "Name other inputs.");
+      if (!values.json.get().is_string()) refuse_kind(values, "values such as \"spread(-20, 20)\"");
+      if (is_floating(buffer->type))
+        check.values.emplace_back(
+            name, read_buffer_values(values, buffer->type, folder_, options_.allow_outside_paths));
     }
   }
 

@@ -113,17 +113,17 @@ void check_compiled(ObjectReader& reader, const TemplateSpec& spec) {
 }
 
 void check_tolerance(const TemplateSpec& spec) {
-  const std::string remedy = "Lower it, or pass --allow-loose: its rows are then ranked by themselves.";
+  const std::string remedy =
+      "Lower it, or pass --allow-loose. Rows with such a tolerance are ranked separately.";
   if (spec.tolerance_factor > kMostToleranceFactor)
-    throw UserError(fmt::format("{:g} times the usual error would pass; more than {:g} times is no check",
+    throw UserError(fmt::format("found a tolerance_factor of {}; at most {} is accepted",
                                 spec.tolerance_factor, kMostToleranceFactor),
                     spec.where.at("tolerance_factor"), remedy);
   const auto& tolerance = spec.operation.tolerance;
   if (tolerance && tolerance->relative > kMostRelativeTolerance)
-    throw UserError(
-        fmt::format("the operation {} lets relative errors of {:g} pass; more than {:g} is no check",
-                    spec.operation.name, tolerance->relative, kMostRelativeTolerance),
-        spec.where, remedy);
+    throw UserError(fmt::format("the operation {} allows relative errors of {:g}; at most {:g} is accepted",
+                                spec.operation.name, tolerance->relative, kMostRelativeTolerance),
+                    spec.where.at("operation"), remedy);
 }
 
 void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,

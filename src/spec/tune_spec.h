@@ -37,6 +37,7 @@ struct Derived {
 struct Constraint {
   ExprText require;  ///< true for every configuration that may be tried
   std::string why;
+  bool narrows = false;  ///< a config's: what it excludes may run all the same
 };
 
 enum class BufferRole { in, out, inout };
@@ -163,8 +164,8 @@ struct Tolerance {
   }
 };
 
-/// A template that lets more pass, as a multiple of the bound or of an element, is refused unless a person
-/// allows it.
+/// A template with a larger tolerance_factor, or whose operation has a larger relative tolerance, is refused
+/// unless LoadOptions::allow_loose is set.
 inline constexpr double kMostToleranceFactor = 16;
 inline constexpr double kMostRelativeTolerance = 0.1;
 

@@ -94,8 +94,10 @@ class Database {
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
-  /// Gives rows of an operation that know no definition this one, unless they were imported.
-  void adopt(const std::string& operation, const std::string& operation_hash);
+  /// Sets the operation_hash of a template's rows that have none, except imported ones; without a template,
+  /// that of baselines.
+  void adopt(const std::string& operation, const std::string& kernel_template,
+             const std::string& operation_hash);
   /// Notes that a row is the best choice of a sweep (Trial::chosen_at).
   void choose(std::int64_t row, const std::string& when);
   std::vector<SweepRecord> sweeps() const;

@@ -33,14 +33,17 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
                   "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
 }
 
-void Database::adopt(const std::string& operation, const std::string& operation_hash) {
+void Database::adopt(const std::string& operation, const std::string& kernel_template,
+                     const std::string& operation_hash) {
   impl_->watch.check();
   translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(
-        "UPDATE trial SET operation_hash = ? WHERE operation_hash = '' AND operation = ? AND source <> "
-        "'imported'");
+        "UPDATE trial SET operation_hash = ?1 WHERE operation_hash = '' AND operation = ?2 AND source <> "
+        "'imported' "
+        "AND iif(?3 = '', kind = 'baseline', kind <> 'baseline' AND \"template\" = ?3)");
     statement->bind(1, operation_hash);
     statement->bind(2, operation);
+    statement->bind(3, kernel_template);
     statement->exec();
   });
 }

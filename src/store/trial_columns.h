@@ -15,8 +15,9 @@ TILETUNE_COLUMN(label, template_name, "kernel template, or the baseline's name")
 TILETUNE_COLUMN(text, operation, "what is computed, such as gemm: an operation's name")
 TILETUNE_COLUMN(
     text, operation_hash,
-    "hash of what the operation's name stands for: its buffers, inputs, reference and tolerance; then "
-    "the template's tolerance_factor, unless it is 1; empty up to version 0.2 and for imported rows")
+    "hash of the operation's definition (buffers, inputs, reference, tolerance), then the template's "
+    "tolerance_factor unless it is 1; empty for imported rows, and for rows up to version 0.2 until a "
+    "sweep of the operation fills it in")
 TILETUNE_COLUMN(label, problem, "sizes, MxNxK for gemm, and leading dimensions that are not the defaults")
 TILETUNE_COLUMN(json, dimensions, "the same sizes by name; empty for recordings of other tools")
 TILETUNE_COLUMN(text, options, "what the template chose of the operation's options: layout=nt")
@@ -104,10 +105,14 @@ TILETUNE_COLUMN(real, sm_clock_mhz, "SM clock during the samples, median, MHz")
 TILETUNE_COLUMN(figure, power_w, "power right after the samples, W")
 TILETUNE_COLUMN(figure, energy_mj, "energy of one launch, mJ: power_w * median_us")
 TILETUNE_COLUMN(text, throttle_reasons, "why the clock was reduced, read right after the samples")
-TILETUNE_COLUMN(figure, cold_us, "time of one launch that finds nothing of its buffers in the L2 cache, us")
-TILETUNE_COLUMN(figure, warm_us, "time of one launch that finds there what an equal one left, us")
-TILETUNE_COLUMN(figure, graph_us, "time of one launch in a CUDA graph of launches, each on other buffers, us")
-TILETUNE_COLUMN(figure, eager_us, "the same, where the host queues launches one by one, us")
+TILETUNE_COLUMN(figure, cold_us, "time of one launch that finds none of its buffers in the L2 cache, us")
+TILETUNE_COLUMN(figure, warm_us,
+                "time of one launch that finds in the L2 cache what an identical launch left there, us")
+TILETUNE_COLUMN(figure, graph_us,
+                "time per launch in a CUDA graph of launches, each on another copy of the buffers, us")
+TILETUNE_COLUMN(
+    figure, eager_us,
+    "time per launch when the host queues launches one by one, each on another copy of the buffers, us")
 TILETUNE_COLUMN(figure, sustained_us, "time of one launch when launches follow back to back for seconds, us")
 TILETUNE_COLUMN(figure, sustained_clock_mhz, "SM clock during the back-to-back launches, MHz")
 TILETUNE_COLUMN(figure, sustained_power_w, "mean power during the back-to-back launches, W")
@@ -118,7 +123,7 @@ TILETUNE_COLUMN(figure, with_copies_us,
                 "median time of one launch with the copies of all inputs from pinned host memory before it "
                 "and of all outputs to it after it, us")
 TILETUNE_COLUMN(figure, checks,
-                "checks of the operation that were passed: other sizes and inputs, which are not timed")
+                "number of the operation's checks passed (other sizes and inputs, which are not timed)")
 TILETUNE_COLUMN(figure, check_error, "largest relative error in these checks")
 TILETUNE_COLUMN(figure, library_check_error, "a library's own largest relative error in these checks")
 TILETUNE_COLUMN(figure, input_sets,
@@ -152,9 +157,9 @@ TILETUNE_COLUMN(json, measure_policy, "warm-up, samples, cache, seed, verificati
 TILETUNE_COLUMN(text, host, "machine that wrote the row")
 TILETUNE_COLUMN(text, recorded_at, "when the row was written, UTC")
 TILETUNE_COLUMN(sweep, sweep_id, "the run of the sweep command that made the row (sweep.id)")
-TILETUNE_COLUMN(
-    text, chosen_at,
-    "when it last was a sweep's best choice, UTC; among rows that tie with it, it then stays the best")
+TILETUNE_COLUMN(text, chosen_at,
+                "when a sweep last had this row as its best choice, UTC; of rows that tie, the latest one is "
+                "the best choice")
 TILETUNE_COLUMN(sweep, seen_in_sweep, "the latest run that made or reused the row (sweep.id)")
 
 #undef TILETUNE_COLUMN

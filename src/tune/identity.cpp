@@ -159,7 +159,7 @@ std::string option_text(const T& value) {
 
 }  // namespace
 
-std::string launch_text(const Instance& instance) {
+std::string launch_text(const Instance& instance, Arguments arguments) {
   if (instance.launches.empty()) return "";
   const bool is_one = instance.launches.size() == 1;
   const KernelLaunch& first = instance.launches.front();
@@ -175,8 +175,8 @@ std::string launch_text(const Instance& instance) {
   if (!instance.workspace.empty()) json["workspace"] = list_json(instance.workspace, workspace_json);
   for (const ConstantCopy& constant : instance.constants)
     json["constants"][constant.symbol] = constant.buffer;
-  const bool needs_arguments = !instance.workspace.empty() || !instance.constants.empty() ||
-                               !instance.steps.empty() ||
+  const bool needs_arguments = arguments == Arguments::always || !instance.workspace.empty() ||
+                               !instance.constants.empty() || !instance.steps.empty() ||
                                std::ranges::find(first.arguments, Argument::Kind::tensor_map,
                                                  &ArgumentValue::kind) != first.arguments.end();
   if (is_one && needs_arguments) json["arguments"] = list_json(first.arguments, argument_json);
@@ -235,6 +235,14 @@ IdentityFields workload_identity(const Task& task) {
   return identity;
 }
 
+std::string checks_text(const Task& task) {
+  std::string text;
+  for (const TaskCheck& check : task.checks)
+    text += fmt::format("{} {} {} {};", check.spec->name, check.problem.label(), check.scale,
+                        buffers_text(check.workload));
+  return text;
+}
+
 IdentityFields result_identity(const std::string& kernel_hash, const Instance& instance) {
   IdentityFields identity("result 1");
   identity.add("kernel", kernel_hash)
@@ -268,11 +276,12 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, cons
   } else {
     identity.add("kernel", row.kernel_hash).add("reference", reference);
   }
-  identity.add("launch", row.launch)
+  identity.add("launch", launch_text(instance))
       .add("arguments", all_arguments_text(instance))
       .add("workload", workload_identity(task).hex())
       .add("tolerance", fmt::format("{}", task.spec->tolerance_factor))
       .add("pipe", task.spec->pipe ? std::string(name(*task.spec->pipe)) : "")
+      .add("checks", predicted || !spec.measure.verify ? "" : checks_text(task))
       .add("limits", fields_text(spec.limits))
       .add("kind", std::string(name(target.source)))
       .add("gpu", target.name)

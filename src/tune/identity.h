@@ -12,11 +12,13 @@
 
 namespace tiletune {
 
-/// How a configuration is launched, as JSON: grid, block and shared memory of one launch, or "launches", a
-/// list of them; of several GPUs also "steps". Whoever launches a kernel with memory of its own, constant
-/// memory or tensor maps has to know the arguments too. They are part of the row's key: of other kernels it
-/// is as it ever was. An instance that could not be evaluated has none: empty.
-std::string launch_text(const Instance& instance);
+/// Whether the text of a launch has its arguments. Keys of rows have them only where the kernel has memory of
+/// its own, constant memory or tensor maps: other keys are as they ever were.
+enum class Arguments { in_keys, always };
+/// How a configuration is launched, as JSON: grid, block, shared memory and arguments of one launch, or
+/// "launches", a list of them; of several GPUs also "steps". An instance that could not be evaluated has
+/// none: empty.
+std::string launch_text(const Instance& instance, Arguments arguments = Arguments::in_keys);
 
 /// "partial_sums<256> + reduce": the kernel expressions of its launches, in their order.
 std::string kernels_text(const Instance& instance);
@@ -39,6 +41,9 @@ class IdentityFields {
   std::string kind_;
   std::vector<std::pair<std::string, std::string>> fields_;
 };
+
+/// What the operation's checks are, on this task's problem.
+std::string checks_text(const Task& task);
 
 /// What buffers, verification and error bound of a task depend on, but for its operation's kernels. Useful
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.

@@ -258,8 +258,9 @@ void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& 
   bool is_changed =
       is_described_otherwise(row, candidate.trial.operation, candidate.task->instantiator.workload());
   if (is_changed) describe(queue, candidate, row);
-  // An edited source may give the same kernel, and versions up to 0.2 recorded no hash of the source.
-  for (std::string Trial::*source : {&Trial::source_key, &Trial::source_hash, &Trial::included_files}) {
+  // An edited source may give the same kernel, and versions up to 0.2 recorded no hashes of these.
+  for (std::string Trial::*source :
+       {&Trial::operation_hash, &Trial::source_key, &Trial::source_hash, &Trial::included_files}) {
     is_changed = is_changed || row.*source != candidate.trial.*source;
     row.*source = candidate.trial.*source;
   }

@@ -132,8 +132,11 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
 
 std::string operation_hash(const Task& task, double tolerance_factor) {
   Hasher hasher;
-  hasher.add(task.spec->operation.definition).add(task.arrays);
-  for (const TaskKernel& kernel : task.kernels) hasher.add(kernel.source->hash());
+  hasher.add(task.spec->operation.definition);
+  for (const TaskKernel& kernel : task.kernels) hasher.add(kernel.source->text);
+  for (const Task& reference : task.reference)
+    if (reference.source) hasher.add(reference.source->text);
+  if (task.spec->operation.python) hasher.add(task.reference_hash);
   return hasher.hex() +
          (tolerance_factor == 1 ? "" : fmt::format(" tolerance_factor={:g}", tolerance_factor));
 }
@@ -157,7 +160,7 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   trial.derived = to_json(instance.derived).dump();
   trial.kernel_expression = kernels_text(instance);
   trial.compile_options = Json(request.options).dump();
-  trial.launch = launch_text(instance);
+  trial.launch = launch_text(instance, Arguments::always);
   Json conditions = Json::array();
   for (const std::optional<std::string>& condition : instance.size_conditions)
     conditions.push_back(condition ? Json(*condition) : Json());
@@ -216,9 +219,9 @@ Trial make_twin_trial(const Trial& original) {
 Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   Trial trial = measured;
   for (std::string Trial::*own :
-       {&Trial::key, &Trial::operation, &Trial::template_name, &Trial::parameters, &Trial::derived,
-        &Trial::kernel_expression, &Trial::compile_options, &Trial::size_conditions, &Trial::waves,
-        &Trial::source_key, &Trial::source_hash, &Trial::included_files})
+       {&Trial::key, &Trial::operation, &Trial::operation_hash, &Trial::template_name, &Trial::parameters,
+        &Trial::derived, &Trial::kernel_expression, &Trial::compile_options, &Trial::size_conditions,
+        &Trial::waves, &Trial::source_key, &Trial::source_hash, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;

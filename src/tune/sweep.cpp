@@ -42,13 +42,7 @@ class Sweep {
 
   SweepSummary run() {
     sweep_.summary.sweep_id = sweep_.database.begin_sweep(sweep_record(sweep_));
-    // Rows of before version 0.3 know no definition.
-    std::map<std::string, std::string> definitions;
-    for (const TaskQueue& queue : sweep_.queues)
-      for (std::size_t workload = 0; workload < queue.workloads.size(); ++workload)
-        definitions.try_emplace(queue.task_of(workload).spec->operation.name,
-                                operation_hash(queue.task_of(workload)));
-    for (const auto& [operation, hash] : definitions) sweep_.database.adopt(operation, hash);
+    adopt_earlier_rows();
     for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.searches.expected();
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
@@ -117,6 +111,20 @@ class Sweep {
     } catch (const UserError&) {
       if (!sweep_.summary.failure) sweep_.summary.failure = std::current_exception();
     }
+  }
+
+  /// Rows of before version 0.3 have no operation_hash.
+  void adopt_earlier_rows() {
+    std::map<std::pair<std::string, std::string>, std::string> hashes;  // by operation and template
+    for (const GpuSet& gpu_set : gpu_sets_) {
+      if (gpu_set.target().source != Source::measured) continue;
+      for (const Task& task : gpu_set.tasks) {
+        hashes.try_emplace({task.spec->operation.name, task.spec->name},
+                           operation_hash(task, task.spec->tolerance_factor));
+        hashes.try_emplace({task.spec->operation.name, ""}, operation_hash(task));
+      }
+    }
+    for (const auto& [of, hash] : hashes) sweep_.database.adopt(of.first, of.second, hash);
   }
 
   /// One configuration, as 'bench' measures it, is no choice.

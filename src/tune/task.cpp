@@ -82,7 +82,7 @@ std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const Temp
 /// Equal for tasks that can share buffers, reference and baselines. Equal kernels in different folders may
 /// include different files.
 std::string workload_text(const Task& task) {
-  std::string text = workload_identity(task).text();
+  std::string text = workload_identity(task).text() + checks_text(task);
   if (const auto& library = task.spec->operation.baseline_library)
     text += fmt::format("baselines={}\n", static_cast<int>(*library));
   for (const Task& reference : task.reference)
@@ -121,14 +121,25 @@ void add_checks(Task& task) {
   const TemplateSpec& spec = *task.spec;
   for (const OperationCheck& check : spec.operation.checks) {
     for (const std::vector<ExprText>& sizes : check.problems) {
+      constexpr double kMostOfADimension = 0x1p53;
       Problem problem = task.problem;
       problem.leading.clear();
-      for (std::size_t i = 0; i < sizes.size(); ++i)
-        problem.dimensions[i].second =
-            static_cast<std::int64_t>(constant_value(spec, task.problem, sizes[i]));
+      bool is_one = true;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const double size = constant_value(spec, task.problem, sizes[i]);
+        if (std::floor(size) != size)
+          throw UserError(fmt::format("a size of the check {} is {}", check.name, size), sizes[i].where,
+                          "Use // for a division that rounds down.");
+        is_one = is_one && size >= 1 && size <= kMostOfADimension;
+        if (is_one) problem.dimensions[i].second = static_cast<std::int64_t>(size);
+      }
+      if (!is_one) continue;
       TaskCheck& one = task.checks.emplace_back(TaskCheck{&check, problem, Instantiator(spec, problem)});
       one.workload = one.instantiator.workload();
       if (!check.scale.text.empty()) one.scale = constant_value(spec, problem, check.scale);
+      if (!(one.scale >= 0))
+        throw UserError(fmt::format("the scale of the check {} is {}", check.name, one.scale), check.where,
+                        "Give a number of 0 or more.");
       for (const auto& [name, values] : check.values) {
         const auto place = std::ranges::find(one.workload.buffers, name, &Workload::SizedBuffer::name);
         const auto number = static_cast<std::size_t>(place - one.workload.buffers.begin());
@@ -144,7 +155,7 @@ Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& 
     return Task{&of, problem, make_space(spec, of, problem, stop, shard), Instantiator(of, problem)};
   };
   Task task = make(kernel, spec.shard);
-  add_checks(task);
+  if (spec.measure.verify) add_checks(task);
   for (const TemplateSpec& reference : kernel.reference) {
     Task one = make(reference, {});
     if (one.space.size() == 0)
@@ -502,6 +513,7 @@ void add_once(const std::optional<LibraryOperation>& operation, std::vector<Libr
 PrepareRequest check_request(const TaskCheck& check, const PrepareRequest& timed) {
   PrepareRequest request = timed;
   request.checks.clear();
+  request.baseline = Baseline::lt;  // libraries that compute references are there in any case
   request.name = fmt::format("{} ({})", check.spec->name, check.problem.label());
   request.workload = check.workload;
   request.scale = check.scale;

@@ -441,7 +441,7 @@ TEST(Database, RowsWithoutADefinitionAreAdopted) {
   Trial sum = timed_trial("d", 10, 1);
   sum.operation = "reduction";
   database.record_all({product("a"), other, imported, sum});
-  database.adopt("gemm", "01");
+  database.adopt("gemm", timed_trial("a", 10, 1).template_name, "01");
   std::vector<std::string> hashes;
   for (const Trial& trial : database.trials({})) hashes.push_back(trial.operation_hash);
   EXPECT_EQ(hashes, (std::vector<std::string>{"01", "02", "", ""}));

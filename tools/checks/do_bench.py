@@ -1,7 +1,7 @@
-"""Medians beside those of Triton's do_bench(), for kernels of about 5 us to 5 ms.
+"""Compares medians with those of Triton's do_bench(), for kernels of about 5 us to 5 ms.
 
-do_bench() times single launches, and nothing hides from it what a launch costs: about 1 us more than the time of the kernel. tiletune
-queues launches behind a kernel that blocks, and times short kernels in batches; its figure isolated_us is of single launches, too.
+do_bench() times single launches, and its times include the launch overhead of about 1 us. tiletune hides this overhead: it queues
+launches behind a blocking kernel, and times short kernels in batches. Its isolated_us is the time of a single launch, too.
 """
 
 import json

@@ -197,7 +197,7 @@ STABLE = ("configs/softmax.json", "--problem", "4096x1024", "--strategy", "rando
 
 
 def fresh_sweeps(bench, gpu, count):
-    """The rows that rank first in each of so many sweeps into databases of their own: (best, all that tie with it)."""
+    """Sweeps `count` times, each time into a new database. Returns, by sweep, (best row, all rows of rank 1)."""
     found = []
     for number in range(count):
         name = f"stable_{gpu}_{number}"
