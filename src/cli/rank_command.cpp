@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/spelling.h"
 #include "cli/common.h"
 #include "output/export.h"
 #include "output/fields.h"

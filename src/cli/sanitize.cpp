@@ -74,7 +74,7 @@ std::vector<std::string> findings(const std::string& log) {
 void check_sanitizers(const std::vector<std::string>& tools) {
   const std::vector<std::string> known{"memcheck", "racecheck", "initcheck", "synccheck"};
   for (const std::string& tool : tools)
-    if (!is_among(tool, known))
+    if (std::ranges::find(known, tool) == known.end())
       throw UserError(fmt::format("compute-sanitizer has no tool '{}'", tool), Where{"--sanitize", ""},
                       fmt::format("Name some of {}, with commas between them.", join(known, ", ")));
   if (!tools.empty()) sanitizer();

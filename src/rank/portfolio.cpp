@@ -175,7 +175,11 @@ std::vector<UntunedProblem> judged(const Portfolio& portfolio, const PortfolioTa
         fastest.consider(k, portfolio.models[k].time_us(table.problems[problem].sizes,
                                                         facts.waves(portfolio.kernels[k], problem)));
     const auto choice = fastest.kernel();
-    untuned.push_back({problem, choice, choice ? portfolio.regrets[*choice][problem] : kInfinite});
+    double regret = kInfinite;
+    // One that did not run where it was chosen is no unknown.
+    if (choice && !std::ranges::count(table.kernels[portfolio.kernels[*choice]].failed_on, problem))
+      regret = portfolio.regrets[*choice][problem];
+    untuned.push_back({problem, choice, regret});
   }
   return untuned;
 }

@@ -62,7 +62,7 @@ struct Selection {
 class Standings {
  public:
   /// Whoever leads its template is not screened out `by_template`: then each has a leader of its own.
-  Standings(const FinalsPolicy& policy, bool by_template) : policy_(policy), by_template_(by_template) {}
+  Standings(FinalsPolicy policy, bool by_template) : policy_(std::move(policy)), by_template_(by_template) {}
 
   /// Takes a row that was measured, in this sweep or before.
   void add(Task& task, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
