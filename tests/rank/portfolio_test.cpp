@@ -193,7 +193,7 @@ TEST(Portfolio, AKernelThatFailsOnAHeldOutProblemMayBeChosen) {
   const Portfolio portfolio = make_portfolio(table, {.held_out = {"4"}}, kAlways);
   EXPECT_EQ(portfolio.kernels, (std::vector<std::size_t>{0}));
   EXPECT_EQ(portfolio.untuned.at(0).kernel, std::optional<std::size_t>(0));
-  EXPECT_TRUE(std::isnan(portfolio.untuned[0].regret));
+  EXPECT_TRUE(std::isinf(portfolio.untuned[0].regret));
 }
 
 TEST(Portfolio, OneProblemCannotBeValidated) {
