@@ -225,7 +225,8 @@ TEST_F(Bench, RunsAgainUnderASanitizer) {
   const Finished run = bench_mixed({"--sanitize", "memcheck"});
   ::setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(run.code, 1) << run.err;
-  expect_in(run.out, {"Invalid __global__ read", "ERROR SUMMARY: 1 error", "memcheck: errors found, see above"});
+  expect_in(run.out,
+            {"Invalid __global__ read", "ERROR SUMMARY: 1 error", "memcheck: errors found, see above"});
   const auto written = [&](const char* name) { return read_file(sandbox.folder() / name); };
   const std::string arguments = written("arguments");
   expect_in(arguments, {"--tool memcheck", "mixed --set ROWS=2", "--problem 8x16x32", "copy.db"});
