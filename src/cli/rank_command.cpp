@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "base/spelling.h"
 #include "cli/common.h"
 #include "output/export.h"
 #include "output/fields.h"
 #include "output/report/survey.h"
 #include "output/views.h"
 #include "rank/ranking.h"
+#include "spec/reader.h"
 
 namespace tiletune {
 
