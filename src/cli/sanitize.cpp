@@ -13,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/spelling.h"
 #include "base/text.h"
 #include "cli/common.h"
 
@@ -94,9 +93,8 @@ int run_sanitizers(const std::vector<std::string>& tools, const fs::path& databa
     const fs::path output = scratch.path() / "output";
     // Guard bands would hide accesses beyond the ends of buffers, and so would buffers that lie side by side.
     const std::string command = fmt::format(
-        "TILETUNE_NO_GUARDS=1 {} --tool {}{} --target-processes all --print-limit 10 {} {} --quiet --samples "
-        "1 "
-        "--rounds 6 --db {} > {} 2>&1",
+        "TILETUNE_NO_GUARDS=1 {} --tool {}{} --target-processes all --print-limit 10 {} {} --quiet "
+        "--samples 1 --rounds 6 --db {} > {} 2>&1",
         sanitizer(), tool, tool == "memcheck" ? " --padding 64" : "",
         shell_quoted(fs::read_symlink("/proc/self/exe").string()), join(words, " "),
         shell_quoted(copy.string()), shell_quoted(output.string()));

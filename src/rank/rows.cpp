@@ -328,10 +328,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   dated = {id, trial, order_};
   row.identity = identity_of(trial.template_name, trial.parameters);
   const auto next = static_cast<std::uint32_t>(groups_.size());
-  const auto [group, is_new] =
-      group_numbers_.try_emplace(Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial),
-                                            trial.cache, trial.operation_hash},
-                                 next);
+  const auto [group, is_new] = group_numbers_.try_emplace(comparable_of(trial), next);
   if (is_new) groups_.push_back(group->first);
   row.group = group->second;
   row.has_discards = trial.discarded_samples.value_or(0) > 0;

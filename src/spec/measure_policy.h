@@ -107,8 +107,7 @@ struct FinalsPolicy {
         option("regimes", &P::regimes, {}, {},
                {.name = "--regime",
                 .help = "After the finals, also time the five best in these launch regimes: cold or warm L2 "
-                        "cache, CUDA "
-                        "graph, eager (queued one by one), sustained",
+                        "cache, CUDA graph, eager (queued one by one), sustained",
                 .kind = "regime"}),
         option("host_copies", &P::host_copies, {}, {},
                {.name = "--host-copies",

@@ -40,6 +40,8 @@ struct Database::Impl {
   std::vector<Trial> rows(const std::string& sql, const std::vector<std::string>& values);
   /// The row, and that it belongs to its sweep; within a transaction.
   void upsert(const Trial& trial);
+  /// Executes a statement with these values, in order, and returns how many rows it changed.
+  int change(const char* sql, const std::vector<Cell>& values);
   /// Records that a sweep has used the rows that match a WHERE clause, to which `values` are bound.
   void mark_seen(const std::string& condition, const std::vector<Cell>& values, std::int64_t sweep_id);
   /// The values of a column, each once.

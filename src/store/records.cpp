@@ -33,40 +33,32 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
                   "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
 }
 
+int Database::Impl::change(const char* sql, const std::vector<Cell>& values) {
+  watch.check();
+  return translating_errors(file, [&] {
+    const InUse statement = prepared(sql);
+    int index = 0;
+    for (const Cell& value : values) bind_cell(*statement, ++index, value);
+    return statement->exec();
+  });
+}
+
 void Database::adopt(const std::string& operation, const std::string& kernel_template,
                      const std::string& operation_hash) {
-  impl_->watch.check();
-  translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared(
-        "UPDATE trial SET operation_hash = ?1 WHERE operation_hash = '' AND operation = ?2 AND source <> "
-        "'imported' "
-        "AND iif(?3 = '', kind = 'baseline', kind <> 'baseline' AND \"template\" = ?3)");
-    statement->bind(1, operation_hash);
-    statement->bind(2, operation);
-    statement->bind(3, kernel_template);
-    statement->exec();
-  });
+  impl_->change(
+      "UPDATE trial SET operation_hash = ?1 WHERE operation_hash = '' AND source <> 'imported' AND operation "
+      "= ?2 "
+      "AND iif(?3 = '', kind = 'baseline', kind <> 'baseline' AND \"template\" = ?3)",
+      {operation_hash, operation, kernel_template});
 }
 
 void Database::choose(std::int64_t row, const std::string& when) {
-  impl_->watch.check();
-  translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared("UPDATE trial SET chosen_at = ? WHERE id = ?");
-    statement->bind(1, when);
-    statement->bind(2, row);
-    statement->exec();
-  });
+  impl_->change("UPDATE trial SET chosen_at = ? WHERE id = ?", {when, row});
 }
 
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
-  impl_->watch.check();
-  translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared("UPDATE sweep SET finished_at = ? WHERE id = ?");
-    statement->bind(1, finished_at);
-    statement->bind(2, id);
-    if (statement->exec() == 0)
-      throw std::out_of_range(fmt::format("{} has no sweep {}", file().string(), id));
-  });
+  if (impl_->change("UPDATE sweep SET finished_at = ? WHERE id = ?", {finished_at, id}) == 0)
+    throw std::out_of_range(fmt::format("{} has no sweep {}", file().string(), id));
 }
 
 std::vector<SweepRecord> Database::sweeps() const {
