@@ -290,27 +290,31 @@ std::string verdict(const TuneSpec& spec, const RankingGroup& group, const Datab
   return text + ties(leaders, first - 1, predicted) + "\n";
 }
 
-/// Where the best choice is not the fastest in another way of launching kernels, by more than the noise.
-std::string regime_notes(const RankingGroup& group, const Database& database, const TrialFilter& filter,
-                         const MeasurePolicy& policy) {
-  std::string notes;
-  const auto best = std::ranges::find(group.rows, 1, &RankedRow::rank);
-  if (best == group.rows.end()) return notes;
+/// Where the best choices are not the fastest in another way of launching kernels, by more than the noise: a
+/// line for each, by the problem's conditions.
+std::map<Comparable, std::string> regime_notes(const std::vector<RankingGroup>& groups,
+                                               const Database& database, const TrialFilter& filter,
+                                               const MeasurePolicy& policy) {
+  std::map<Comparable, std::string> notes;
   for (const Regime regime : policy.finals.regimes) {
     const std::string figure = fmt::format("{}_us", name(regime));
+    const Column& column = column_by_name(figure);
     RankingRows rows = ranking_rows_by(figure, database, filter);
-    for (const RankingGroup& other : rank_rows(rows)) {
-      const auto first = std::ranges::find(other.rows, 1, &RankedRow::rank);
-      const auto own = std::ranges::find(other.rows, best->id, &RankedRow::id);
-      if (static_cast<const Comparable&>(other) != group || own == other.rows.end() || own->rank <= 1)
-        continue;
+    const std::vector<RankingGroup> by_regime = rank_rows(rows);
+    for (const RankingGroup& group : groups) {
+      const Comparable& what = group;
+      const auto other = std::ranges::find_if(by_regime, [&](const Comparable& one) { return one == what; });
+      const auto best = std::ranges::find(group.rows, 1, &RankedRow::rank);
+      if (other == by_regime.end() || best == group.rows.end()) continue;
+      const auto first = std::ranges::find(other->rows, 1, &RankedRow::rank);
+      const auto own = std::ranges::find(other->rows, best->id, &RankedRow::id);
+      if (own == other->rows.end() || own->rank <= 1) continue;
       const Trial leader = database.row(first->id);
-      const Column& column = column_by_name(figure);
       const double percent =
           100 *
           (std::get<double>(column.read(database.row(best->id))) / std::get<double>(column.read(leader)) - 1);
-      notes += fmt::format("{}: the best choice is {:.1f}% slower than {} {}\n", name(regime), percent,
-                           printable(leader.template_name), printable(parameters_text(leader)));
+      notes[what] += fmt::format("{}: the best choice is {:.1f}% slower than {} {}\n", name(regime), percent,
+                                 printable(leader.template_name), printable(parameters_text(leader)));
     }
   }
   return notes;
@@ -385,9 +389,9 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
       write_view(out, rankings_view(groups, database, {view.limit, "", {}, failures}), view.format, style);
     }
     if (!table) return;
+    auto notes = regime_notes(groups, database, filter, spec.measure);
     for (const RankingGroup& group : groups)
-      out << verdict(spec, group, database, is_whole(summary, group))
-          << regime_notes(group, database, filter, spec.measure);
+      out << verdict(spec, group, database, is_whole(summary, group)) << notes[group];
     out << verification(spec, database, filter);
     if (!groups.empty() && !summary.failure)
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",

@@ -89,11 +89,13 @@ std::string trial_table_sql() {
 
 /// A row is read by its key or together with most others. A baseline is looked for whenever a kernel is
 /// compared with it, among rows that are few. Rows of sweeps are found by what was compiled and by what would
-/// be measured; those that were imported are in neither index.
+/// be measured; those that were imported are in neither index. Every sweep looks for rows whose operation has
+/// no definition.
 constexpr const char* kIndices = R"(
 CREATE INDEX IF NOT EXISTS trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
 CREATE INDEX IF NOT EXISTS trial_source ON trial(source_key) WHERE source_key <> '';
 CREATE INDEX IF NOT EXISTS trial_source_hash ON trial("template") WHERE source_hash <> '';
+CREATE INDEX IF NOT EXISTS trial_undefined ON trial(operation) WHERE operation_hash = '' AND source <> 'imported';
 CREATE INDEX IF NOT EXISTS trial_measurement ON trial(measurement) WHERE measurement <> '';
 )";
 

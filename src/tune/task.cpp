@@ -155,7 +155,6 @@ Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& 
     return Task{&of, problem, make_space(spec, of, problem, stop, shard), Instantiator(of, problem)};
   };
   Task task = make(kernel, spec.shard);
-  if (spec.measure.verify) add_checks(task);
   for (const TemplateSpec& reference : kernel.reference) {
     Task one = make(reference, {});
     if (one.space.size() == 0)
@@ -388,6 +387,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     Task task = make_task(spec, kernel, problem, stop);
     check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
     if (sources.empty()) return task;
+    if (spec.measure.verify) add_checks(task);
     task.arrays = arrays.hash_of(task.instantiator.workload());
     const Operation& operation = kernel.operation;
     if (operation.consensus > 0) task.reference_hash = fmt::format("consensus {}", operation.consensus);
