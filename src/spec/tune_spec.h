@@ -37,7 +37,7 @@ struct Derived {
 struct Constraint {
   ExprText require;  ///< true for every configuration that may be tried
   std::string why;
-  bool narrows = false;  ///< a config's: what it excludes may run all the same
+  bool narrows = false;  ///< it is about what is worth trying: what it excludes can run all the same
 };
 
 enum class BufferRole { in, out, inout };
@@ -438,7 +438,8 @@ inline constexpr auto kDerived =
     list_of(need("name", &Derived::name, "the derived value's name", read_identifier),
             need("value", &Derived::value, "an expression"), may("meaning", &Derived::meaning));
 inline constexpr auto kConstraint = list_of(
-    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why));
+    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why),
+    may("narrows", &Constraint::narrows));
 inline constexpr auto kTexts =
     list_of(need("summary", &TemplateSpec::summary, "one line on what the kernel is"),
             may("teaches", &TemplateSpec::teaches));
