@@ -3,14 +3,15 @@
 #include "tuned.h"
 
 int main() {
-  tiletune_best::Query query;  // default: a gemm in f32
-  // query.operation = "softmax";
-  query.gpu = "NVIDIA H200";
-  query.sizes[0] = query.sizes[1] = query.sizes[2] = 4096;
-  const tiletune_best::Found found = tiletune_best::find(query);
-  if (found.entry == nullptr) return 1;  // no recorded configuration is valid for these sizes
-  std::printf("%s, %s\n", text(found.gpu), text(found.problem));
-  std::printf("%s %s\n", found.entry->kernel_expression, found.entry->compile_options);
-  if (found.grid != nullptr)  // known for the recorded sizes only
-    std::printf("%u blocks of %u threads\n", found.grid[0], found.entry->block[0]);
+  tuned::Device device;
+  device.name = "NVIDIA H200";
+  device.compute_capability = 90;
+  device.multiprocessors = 132;
+  tuned::Plan plan;
+  const tuned::Picked picked = choose(tuned::gemm_f32_problem{1000, 500, 512}, device, plan);
+  if (picked.kernel == nullptr) return 1;  // picked.why says why no kernel can run these sizes
+  const tuned::Launch& launch = plan.launch[0];
+  std::printf("%s\n", picked.kernel->expressions[launch.kernel]);
+  std::printf("%u blocks of %u threads, %u bytes of shared memory, %d arguments\n", launch.grid[0],
+              launch.block[0], launch.shared_bytes, launch.arguments);
 }

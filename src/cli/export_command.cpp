@@ -1,7 +1,11 @@
+#include <fstream>
+
 #include "cli/common.h"
+#include "deploy/deployment.h"
 #include "output/export.h"
 #include "output/report/report.h"
 #include "rank/portfolio.h"
+#include "spec/reader.h"
 #include "tune/provenance.h"
 
 namespace tiletune {
@@ -9,30 +13,94 @@ namespace tiletune {
 namespace {
 
 struct ExportOptions {
+  const CLI::App* command = nullptr;
   FilterOptions rows;
   bool best = false;
   bool samples = false;
   std::string format = "json";
-  std::optional<std::string> name_space;
+  std::string name_space = "tuned";
+  std::vector<std::string> architectures;
+  bool jit = false;
+  bool check = false;
+  std::vector<std::filesystem::path> template_folders;
   std::optional<std::size_t> portfolio;  ///< most kernels
   std::filesystem::path output;
 };
 
-const ExportFormat& checked_format(const ExportOptions& options) {
-  const ExportFormat& format = find_export_format(options.format, options.best);
-  if (options.samples && !format.takes_samples) {
-    const std::string what = options.best ? "--best" : fmt::format("--format {}", format.name);
-    throw UserError(what + " lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
+struct ExportFormat {
+  std::string_view name;
+  std::string_view help;
+  bool is_program;  ///< or a part of one: of the best configurations
+};
+constexpr std::array<ExportFormat, 4> kFormats{
+    {{"json", "all columns, or with --best what to launch and how", false},
+     {"t4", "results as autotuners exchange them, with every sample", false},
+     {"cuda", "a folder with a library that launches the best kernel for any size; builds without tiletune",
+      true},
+     {"header", "a C++17 header that chooses kernels in the same way; your program launches them", true}}};
+
+std::string formats_help() {
+  std::vector<std::string> lines;
+  for (const ExportFormat& format : kFormats)
+    lines.push_back(fmt::format("{}: {}", format.name, format.help));
+  return join(lines, "; ");
+}
+
+/// Throws UserError where there is no such format.
+const ExportFormat& format_of(const ExportOptions& options) {
+  std::vector<std::string> known;
+  for (const ExportFormat& format : kFormats) {
+    if (format.name == options.format) return format;
+    known.emplace_back(format.name);
   }
-  if (options.portfolio && !format.is_best)
+  throw UserError(fmt::format("there is no export format '{}'", options.format), Where{"--format", ""},
+                  fmt::format("Use one of {}; for CSV: tiletune rank --format csv.", join(known, ", ")));
+}
+
+/// Throws UserError for options that have no effect with the others.
+void check_options(const CLI::App& command, const ExportOptions& options) {
+  const bool is_program = format_of(options).is_program;
+  const bool is_folder = options.format == "cuda";
+  const auto needs = [&](const char* option, bool is_right, const char* format) {
+    if (is_right || command.count(option) == 0) return;
+    throw UserError(fmt::format("has no effect without --format {}", format), Where{option, ""},
+                    fmt::format("Add --format {}, or leave out {}.", format, option));
+  };
+  needs("--namespace", is_program, "cuda or header");
+  needs("--template-folder", is_program, "cuda or header");
+  needs("--arch", is_folder, "cuda");
+  needs("--jit", is_folder, "cuda");
+  needs("--check", is_folder, "cuda");
+  const bool lists_all = !options.best && !is_program;
+  if (options.samples && (is_program || (options.best && options.format == "json")))
+    throw UserError(fmt::format("{} lists no samples", is_program ? "--format " + options.format : "--best"),
+                    Where{"--samples", ""}, "Leave one of the two out.");
+  if (options.best && options.format == "t4")
+    throw UserError("has no effect with --best", Where{"--format", ""}, "Leave one of the two out.");
+  if (options.portfolio && lists_all)
     throw UserError("has no effect on a list of all rows", Where{"--portfolio", ""},
-                    "Add --best or --format header.");
-  if (!options.name_space) return format;
-  if (!format.takes_name_space)
-    throw UserError("has no effect without --format header", Where{"--namespace", ""},
-                    "Add --format header, or leave it out.");
-  check_header_namespace(*options.name_space);
-  return format;
+                    "Add --best, --format cuda or --format header.");
+  if (is_folder && (options.output.empty() || options.output == "-"))
+    throw UserError("writes a folder, which needs a name", Where{"--format cuda", ""},
+                    "Pass -o FOLDER, such as -o tuned.");
+  constexpr std::size_t kMostOfAProgram = 64;
+  if (is_program && options.portfolio.value_or(0) > kMostOfAProgram)
+    throw UserError(
+        fmt::format("{} kernels, but a program can hold at most {}", *options.portfolio, kMostOfAProgram),
+        Where{"--portfolio", ""}, "Ask for fewer.");
+  if (is_program) check_header_namespace(options.name_space);
+  constexpr std::array kOtherNames{"kernels",    "test", "all",  "install", "clean", "help", "package",
+                                   "edit_cache", "main", "load", "torch",   "cuda",  "at",   "c10"};
+  if (is_folder &&
+      (identifier_of(options.name_space) != options.name_space || is_among(options.name_space, kOtherNames)))
+    throw UserError(fmt::format("'{}' cannot be the name of a library", options.name_space),
+                    Where{"--namespace", ""},
+                    "Use one word that neither C++ nor CMake has a meaning for, such as tuned.");
+  for (const std::string& architecture : options.architectures) {
+    if (!is_architecture(architecture))
+      throw UserError(fmt::format("'{}' is not an architecture", architecture), Where{"--arch", ""},
+                      "Write compute capabilities without a dot, such as --arch 90a,80.");
+  }
 }
 
 /// " (12.3 KiB)" of a file with something in it.
@@ -42,25 +110,84 @@ std::string weight_of(const std::filesystem::path& file) {
   return unknown ? "" : fmt::format(" ({})", human_bytes(bytes));
 }
 
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Writes the files of a folder that are not there yet or hold something else. With `checks` it only names
+/// them.
+int write_folder(const std::map<std::string, std::string>& files, const std::filesystem::path& folder,
+                 bool checks) {
+  std::vector<std::string> differ;
+  for (const auto& [name, text] : files) {
+    const std::filesystem::path path = folder / name;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error) && content_of(path) == text) continue;
+    differ.push_back(name);
+    if (checks) continue;
+    std::filesystem::create_directories(path.parent_path(), error);
+    std::ofstream out(path, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out)
+      throw UserError("cannot be written", Where{path.string(), ""},
+                      "Free space or change permissions, or pass another -o FOLDER.");
+  }
+  for (const char* part : {"include", "kernels", "src", "test", "torch"}) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / part, error)) {
+      const std::string name = entry.path().lexically_relative(folder).string();
+      if (checks && entry.is_regular_file(error) && !files.contains(name)) differ.push_back(name);
+    }
+  }
+  const std::string place = printable(folder.string());
+  if (!checks) {
+    fmt::print(stderr, "wrote {} of {} in {}\n", differ.size(), counted(files.size(), "file"), place);
+    return 0;
+  }
+  for (const std::string& name : differ) fmt::print("{}/{}\n", place, printable(name));
+  fmt::print(stderr, "{}: {} of {} are out of date\n", place, differ.size(), counted(files.size(), "file"));
+  return differ.empty() ? 0 : 1;
+}
+
+int write_program(const ExportOptions& options, const Database& database, const ExportRequest& request) {
+  const Deployment deployment =
+      make_deployment(database, {request.filter, request.portfolio.value_or(PortfolioOptions{.folds = 0}),
+                                 options.template_folders, request.note});
+  if (options.format == "cuda")
+    return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit}),
+                        options.output, options.check);
+  stream_output(options.output,
+                [&](std::ostream& out) { out << kernels_header(deployment, options.name_space); });
+  return 0;
+}
+
 int run(ExportOptions& options) {
-  const ExportFormat& format = checked_format(options);
-  check_output(options.output, options.rows.database);
+  check_options(*options.command, options);
+  if (options.format != "cuda") check_output(options.output, options.rows.database);
   const Database database = options.rows.open();
-  ExportRequest request{options.rows.filter(database), options.samples, options.name_space.value_or("")};
+  ExportRequest request{options.rows.filter(database), options.samples};
   request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
   if (options.portfolio) {
     request.portfolio.emplace().most_kernels = *options.portfolio;
     request.portfolio->folds = 0;  // nothing exported depends on it
   }
+  int code = 0;
   show_rows(database, request.filter, [&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
-    stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
+    if (format_of(options).is_program) {
+      code = write_program(options, database, request);
+      return;
+    }
+    const auto write = options.format == "t4" ? write_t4 : options.best ? write_best : write_export;
+    stream_output(options.output, [&](std::ostream& out) { write(out, database, request); });
   });
-  if (!options.output.empty() && options.output != "-")
+  if (options.format != "cuda" && !options.output.empty() && options.output != "-")
     fmt::print(stderr, "wrote {}{}\n", printable(options.output.string()), weight_of(options.output));
-  return 0;
+  return code;
 }
 
 struct ReportFlags {
@@ -118,25 +245,39 @@ int run(ReportFlags& flags) {
 
 void add_export_command(CLI::App& app, Action& action) {
   auto [command, options] = add_command<ExportOptions>(
-      app, action, "export", "Write recorded results as JSON, or the best as a C++ header", run);
+      app, action, "export", "Write results as JSON, or the best kernels as a library or header", run);
+  options.command = &command;
   options.rows.add_to(command);
   command.add_flag("--best", options.best, "Only the best configuration per GPU and problem, ready to use");
   command.add_flag("--samples", options.samples, "Include every raw sample");
-  command.add_option("--format", options.format, export_formats_help())->capture_default_str();
+  command.add_option("--format", options.format, formats_help())->capture_default_str();
   command
       .add_option("--namespace", options.name_space,
-                  "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
-      ->default_str(kHeaderNamespace);
+                  "C++ namespace of the header or library; use different ones for two in one program")
+      ->capture_default_str();
   add_option(command, "--portfolio", options.portfolio,
-             "With --best or --format header: at most N kernels for all problems, and the predicted times by "
-             "which to choose one, as 'tiletune portfolio -k N' prints them",
+             "With --best and the programs: at most N kernels for all problems, and the predicted times by "
+             "which to choose one, as 'tiletune portfolio -k N' prints them (programs: 10)",
              {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio)});
+  command
+      .add_option(
+          "--arch", options.architectures,
+          "Architectures to compile the library's kernels for, such as 90a,80 (default: those of the rows)")
+      ->delimiter(',');
+  command.add_flag("--jit", options.jit,
+                   "Also compile kernels at run time, with NVRTC, on GPUs of other architectures");
+  command.add_flag("--check", options.check,
+                   "Write nothing; list the files that are out of date, and exit with 1 if there are any");
+  add_option(command, "--template-folder", options.template_folders,
+             "Folder with the rows' templates, if they are not beside their configs (repeatable)",
+             {.type = "FOLDER", .one_each = true});
   command.add_option("-o,--output", options.output, "Write here instead of to standard output");
   command.footer(
       "Examples:\n  tiletune export --best -o best.json\n"
+      "  tiletune export --format cuda --arch 90a,80 -o tuned\n"
+      "  tiletune export --format cuda --arch 90a,80 -o tuned --check\n"
       "  tiletune export --format header -o tuned.h\n"
       "  tiletune export --format header --db l40.db --namespace tuned::l40 -o tuned_l40.h\n"
-      "  tiletune export --format header --portfolio 8 --source measured -o tuned.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
       "results.T4.json");

@@ -257,16 +257,6 @@ void write_best(std::ostream& out, const Database& database, const ExportRequest
   out << json_text(document, 2) << '\n';
 }
 
-void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
-  const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
-  if (request.portfolio) {
-    out << portfolios_as_header(recorded_portfolios(database, request.filter, *request.portfolio), database,
-                                name_space, request.note);
-    return;
-  }
-  out << best_as_header(groups_that_ran(database, request), database, name_space, request.note);
-}
-
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts) {
   std::vector<std::pair<Outcome, std::int64_t>> ordered = counts;
   std::sort(ordered.begin(), ordered.end());
@@ -274,42 +264,6 @@ std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>&
   for (const auto& [outcome, count] : ordered)
     if (count != 0) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", name(outcome), count);
   return summary.empty() ? "nothing" : summary;
-}
-
-namespace {
-
-/// name, help, is_best, takes_samples, takes_name_space, write
-constexpr std::array kExportFormats{
-    ExportFormat{"json", "all columns", false, true, false, write_export},
-    ExportFormat{"json", "", true, false, false, write_best},
-    ExportFormat{"t4", "results as autotuners exchange them, with every sample", false, true, false,
-                 write_t4},
-    ExportFormat{"header", "the best configurations and their lookup in C++17", true, false, true,
-                 write_header},
-};
-
-}  // namespace
-
-std::string export_formats_help() {
-  std::vector<std::string> lines;
-  for (const ExportFormat& format : kExportFormats)
-    if (*format.help != '\0') lines.push_back(fmt::format("{}: {}", format.name, format.help));
-  return join(lines, "; ");
-}
-
-const ExportFormat& find_export_format(const std::string& name, bool best) {
-  const Where where{"--format", ""};
-  std::vector<std::string> known;
-  bool is_known = false;
-  for (const ExportFormat& format : kExportFormats) {
-    if (known.empty() || known.back() != format.name) known.emplace_back(format.name);
-    if (format.name != name) continue;
-    if (format.is_best || !best) return format;
-    is_known = true;
-  }
-  if (is_known) throw UserError("has no effect with --best", where, "Leave one of the two out.");
-  throw UserError(fmt::format("there is no export format '{}'", name), where,
-                  fmt::format("Use one of {}; for CSV: tiletune rank --format csv.", join(known, ", ")));
 }
 
 }  // namespace tiletune

@@ -7,14 +7,71 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"
-#include "output/size_check.h"
 #include "output/views.h"
+#include "space/program.h"
 
 namespace tiletune {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+using space::SymbolTable;
+
+/// An element of a recorded list of expressions: whether it is text, and its value, if it has one.
+using Evaluated = std::pair<bool, std::optional<Value>>;
+
+/// None where the list or the names of dimensions are not valid.
+std::optional<std::vector<Evaluated>> evaluate(const std::string& expressions,
+                                               const std::vector<std::int64_t>& sizes,
+                                               const std::vector<std::string>& dimensions) {
+  const nlohmann::ordered_json list = parsed_cell(expressions);
+  if (!list.is_array()) return std::nullopt;
+  SymbolTable symbols;
+  try {
+    for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  const std::vector<Value> values(sizes.begin(), sizes.end());
+  std::vector<Evaluated> all;
+  for (const nlohmann::ordered_json& expression : list) {
+    Evaluated& one = all.emplace_back(expression.is_string(), std::nullopt);
+    try {
+      if (one.first)
+        one.second =
+            space::evaluate(space::Program({expression.get<std::string>(), Where{}}, symbols), values);
+    } catch (const UserError&) {
+    }
+  }
+  return all;
+}
+
+/// Whether sizes satisfy the conditions that a row has recorded (its column size_conditions). None where
+/// these are not all known. A condition that cannot be evaluated does not hold.
+std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
+                            const std::vector<std::string>& dimensions) {
+  const auto conditions = evaluate(size_conditions, sizes, dimensions);
+  if (!conditions) return std::nullopt;
+  bool is_known = true;
+  for (const auto& [is_expression, value] : *conditions) {
+    if (is_expression && !(value && space::is_true(space::to_scalar(*value)))) return false;
+    is_known = is_known && is_expression;
+  }
+  return is_known ? std::optional(true) : std::nullopt;
+}
+
+/// The waves that a row has recorded (its column waves), for sizes; empty where they are not all known.
+std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
+                             const std::vector<std::string>& dimensions) {
+  std::vector<double> all;
+  for (const auto& [is_expression, value] :
+       evaluate(waves, sizes, dimensions).value_or(std::vector<Evaluated>())) {
+    const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (number == nullptr || *number < 0) return {};
+    all.push_back(static_cast<double>(*number));
+  }
+  return all;
+}
 
 /// The function with its answers remembered.
 template <class Answer, class... Places>

@@ -281,8 +281,8 @@ struct RowFacts {
     const Dimensions* dimensions = {};  ///< below
   };
   RankingRows rows;
-  std::unordered_map<std::int64_t, OfRow> of;                            ///< by id
-  std::map<std::pair<std::string, std::string>, Dimensions> dimensions;  ///< by operation and problem
+  std::unordered_map<std::int64_t, OfRow> of;                   ///< by id
+  std::map<std::array<std::string, 3>, Dimensions> dimensions;  ///< by operation, its definition and problem
 
   const Dimensions& dimensions_of(const ComparableRows& group) const {
     return *of.at(group.kernels.front().id).dimensions;
@@ -292,10 +292,10 @@ struct RowFacts {
 RowFacts read_facts(const Database& database, const TrialFilter& filter) {
   RowFacts facts{RankingRows(SweepOrder(database)), {}, {}};
   std::vector<const char*> columns(ranking_columns().begin(), ranking_columns().end());
-  columns.insert(columns.end(), {"kernel_expression", "compile_options", "dimensions"});
+  columns.insert(columns.end(), {"operation_hash", "kernel_expression", "compile_options", "dimensions"});
   database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
     if (trial.kind != "kernel") return;
-    Dimensions& dimensions = facts.dimensions[{trial.operation, trial.problem}];
+    Dimensions& dimensions = facts.dimensions[{trial.operation, trial.operation_hash, trial.problem}];
     if (dimensions.empty()) dimensions = dimensions_of(trial);
     facts.of.emplace(
         id, RowFacts::OfRow{checksum64(trial.kernel_expression + '\n' + trial.compile_options), &dimensions});

@@ -229,7 +229,7 @@ TEST(ExportCommand, WhereNoRowMatchesNothingIsWritten) {
   const Sandbox sandbox;
   sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
   sandbox.run({"import", "a.json", "--db", "r.db"});
-  for (const char* format : {"json", "t4", "header"}) {
+  for (const char* format : {"json", "t4", "header", "cuda"}) {
     expect_error(sandbox.run({"export", "--format", format, "--template", "nope", "--db", "r.db", "-o", "x"}),
                  kNothingToDo, {"r.db:", "no row"});
     EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x")) << format;

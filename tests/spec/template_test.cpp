@@ -180,6 +180,13 @@ TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
   EXPECT_EQ(spec.launches[0].arguments[3].value.text, "THREADS");
 }
 
+TEST_F(TemplateTest, AConstraintMayNarrowTheSearchAlone) {
+  const TemplateSpec spec =
+      load_patched(axpy(), R"({"constraints": [{"require": "true"}, {"require": "true", "narrows": true}]})");
+  EXPECT_FALSE(spec.constraints[0].narrows);
+  EXPECT_TRUE(spec.constraints[1].narrows);
+}
+
 /// The constraints that gemm adds to a manifest without any.
 std::vector<std::string> implied(const TemplateSpec& spec) {
   std::vector<std::string> texts;

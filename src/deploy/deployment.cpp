@@ -1,0 +1,531 @@
+#include "deploy/deployment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "compile/request.h"
+#include "output/cell_text.h"
+#include "space/instance.h"
+#include "spec/load.h"
+#include "spec/operation.h"
+#include "spec/paths.h"
+#include "spec/reader.h"
+#include "tune/row.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Of the GPU that conditions are asked for: none of them depends on it.
+constexpr int kMultiprocessors = 132;
+
+Json object_of(const std::string& cell) {
+  Json json = parsed_cell(cell);
+  return json.is_object() ? json : Json::object();
+}
+
+/// Finds the templates of rows.
+class Templates {
+ public:
+  Templates(const Database& database, const DeploymentRequest& request, Deployment& deployment)
+      : folders_(request.template_folders), sweeps_(database.sweeps()), deployment_(deployment) {}
+
+  /// Throws UserError.
+  const TemplateSpec& of(const Trial& row) {
+    const auto [known, is_new] =
+        known_.try_emplace({row.template_name, row.element_types, row.options}, nullptr);
+    if (is_new) known->second = &load(row);
+    return *known->second;
+  }
+
+  const DeployedSource& source_of(const TemplateSpec& spec) {
+    const auto [known, is_new] = sources_.try_emplace(spec.folder, nullptr);
+    if (is_new)
+      known->second = &deployment_.sources.emplace_back(DeployedSource{
+          read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false),
+          fs::path("kernels") / spec.name / spec.source.parent_path().lexically_relative(spec.folder)});
+    return *known->second;
+  }
+
+ private:
+  const TemplateSpec& load(const Trial& row) {
+    if (!is_identifier(row.template_name))  // it is part of paths
+      throw UserError(fmt::format("'{}' is not a template's name", row.template_name),
+                      Where{"the database", ""}, "Export other rows (--template).");
+    std::vector<fs::path> folders = folders_;
+    const auto sweep = std::ranges::find(sweeps_, row.sweep_id, &SweepRecord::id);
+    if (sweep != sweeps_.end() && !sweep->config_file.empty()) {
+      const fs::path folder = fs::absolute(sweep->config_file).lexically_normal().parent_path();
+      folders.push_back(folder);
+      folders.push_back(folder.parent_path());  // of a template that bench measured
+    }
+    folders.push_back(home_folder() / "kernel_templates");
+    LoadOptions options;
+    options.template_folders = folders;
+    options.allow_loose = true;  // it was measured
+    const fs::path manifest =
+        find_template(row.template_name, folders, false, Where{"--template-folder", ""}).path() /
+        kManifestName;
+    const TemplateSpec first = load_template(manifest, options);
+    for (const Choices& types : first.operation.offered_types) {
+      for (const Choices& chosen : first.operation.offered_options) {
+        const Variant variant{types, chosen};
+        TemplateSpec spec = load_template(manifest, options, &variant);
+        if (is_of_variant(row, spec.operation)) return deployment_.templates.emplace_back(std::move(spec));
+      }
+    }
+    throw UserError(
+        fmt::format("it does not offer {} {}, which was measured", row.element_types, row.options),
+        Where{manifest.string(), ""}, "Restore what the manifest was, or sweep again.");
+  }
+
+  std::vector<fs::path> folders_;
+  std::vector<SweepRecord> sweeps_;
+  Deployment& deployment_;
+  std::map<std::array<std::string, 3>, const TemplateSpec*> known_;
+  std::map<fs::path, const DeployedSource*> sources_;
+};
+
+Problem problem_of(const Trial& row, const TemplateSpec& spec) {
+  const Json sizes = object_of(row.dimensions);
+  Problem problem;
+  const auto size = [&](const std::string& name) {
+    return sizes.contains(name) && sizes[name].is_number_integer() ? sizes[name].get<std::int64_t>() : 0;
+  };
+  for (const std::string& name : spec.operation.dimensions) problem.dimensions.emplace_back(name, size(name));
+  for (const LeadingDimension& leading : spec.operation.leading_dimensions)
+    if (size(leading.name) > 0) problem.leading.emplace_back(leading.name, size(leading.name));
+  for (const auto& [name, value] : problem.dimensions)
+    if (value < 1)
+      throw UserError(fmt::format("a row of {} has no valid size {}", row.problem, name), spec.where,
+                      "The operation has changed since: sweep again.");
+  return problem;
+}
+
+Configuration configuration_of(const Trial& row, const TemplateSpec& spec) {
+  const Json values = object_of(row.parameters);
+  Configuration configuration;
+  for (const Parameter& parameter : spec.parameters) {
+    const auto found = values.find(parameter.name);
+    Value value;
+    const Value* const known =
+        found == values.end() ? nullptr : WrittenAs(parameter.values).find(found->dump());
+    if (known != nullptr)
+      value = *known;
+    else if (found == values.end() || !from_json(*found, value))
+      throw UserError(
+          fmt::format("a row of {} has no valid value for parameter {}", row.problem, parameter.name),
+          spec.where, "The template has changed since: sweep again.");
+    configuration.values.push_back(std::move(value));
+  }
+  return configuration;
+}
+
+/// NVRTC's options for a configuration, but for the architecture, which a program chooses.
+std::vector<std::string> options_of(const DeployedKernel& kernel, const Instantiator& instantiator) {
+  const Instance instance = instantiator.instantiate(kernel.configuration, kMultiprocessors);
+  std::vector<std::string> options = make_compile_request({}, kernel.source->text, instance, "").options;
+  options.erase(options.begin());
+  return options;
+}
+
+/// The options of a row that its template does not have: those of its config. `own` are the template's.
+std::vector<std::string> options_of_config(const Trial& row, const std::vector<std::string>& own) {
+  std::vector<std::string> options;
+  const Json list = parsed_cell(row.compile_options);
+  for (const Json& option : list.is_array() ? list : Json::array()) {
+    const std::string text = option.is_string() ? option.get<std::string>() : "";
+    if (text.empty() || text.starts_with("--gpu-architecture=") || is_among(text, own)) continue;
+    // A database of a stranger could name folders and files here.
+    check_compile_option(text, Where{fmt::format("a row of {}", row.template_name), "/compile_options"});
+    options.push_back(text);
+  }
+  return options;
+}
+
+/// Problems of which it is asked whether a kernel can run them: of sizes around those that were tuned, even
+/// and uneven, and each size at 1.
+std::vector<Problem> probes(const PortfolioTable& table, const Problem& one) {
+  constexpr int kProbes = 400;
+  std::mt19937_64 random(1);
+  std::vector<double> most(one.dimensions.size(), 1);
+  for (const PortfolioProblem& problem : table.problems)
+    for (std::size_t i = 0; i < most.size(); ++i)
+      most[i] = std::max(most[i], 2.0 * static_cast<double>(problem.sizes[i]));
+  std::vector<Problem> all;
+  for (const PortfolioProblem& problem : table.problems) {
+    Problem next = one;
+    next.leading.clear();
+    for (std::size_t i = 0; i < most.size(); ++i) next.dimensions[i].second = problem.sizes[i];
+    all.push_back(next);
+    for (std::size_t i = 0; i < most.size(); ++i) {
+      const std::int64_t tuned = problem.sizes[i];
+      for (const std::int64_t size : {tuned + 1, std::int64_t{1}}) {
+        Problem changed = next;
+        changed.dimensions[i].second = size;
+        all.push_back(std::move(changed));
+      }
+    }
+  }
+  for (int i = 0; i < kProbes; ++i) {
+    Problem& next = all.emplace_back(one);
+    next.leading.clear();
+    constexpr std::array<std::int64_t, 6> kSteps{1, 2, 4, 8, 16, 64};
+    for (std::size_t j = 0; j < most.size(); ++j) {
+      const std::int64_t step = kSteps[random() % kSteps.size()];
+      const double size = std::exp2(std::uniform_real_distribution<>(0, std::log2(most[j]))(random));
+      next.dimensions[j].second = (static_cast<std::int64_t>(size) + step - 1) / step * step;
+    }
+  }
+  return all;
+}
+
+class Builder {
+ public:
+  Builder(const Database& database, const DeploymentRequest& request)
+      : database_(database), request_(request), templates_(database, request, deployment_) {}
+
+  Deployment build() {
+    std::vector<RecordedPortfolio> portfolios =
+        recorded_portfolios(database_, request_.filter, request_.portfolio);
+    // Of sections that fit a problem equally the first one counts: what was measured, and what is newer.
+    std::ranges::stable_sort(portfolios, std::greater<>(), [](const RecordedPortfolio& recorded) {
+      std::int64_t newest = 0;
+      for (const std::size_t kernel : recorded.portfolio.kernels)
+        newest = std::max(newest, recorded.group.table.kernels[kernel].row);
+      return std::pair(recorded.group.what.source == Source::measured, newest);
+    });
+    for (const RecordedPortfolio& recorded : portfolios) add_section(recorded);
+    if (deployment_.kernels.empty()) throw UserError(notes_.front(), "Export it as JSON (--best).");
+    if (unmeasured_ > 0)
+      notes_.push_back(
+          fmt::format("added {} for sizes that no measured kernel can run: compare with the reference "
+                      "there, or sweep such a problem",
+                      counted(unmeasured_, "unmeasured kernel")));
+    for (const std::string& text : notes_)
+      if (request_.note) request_.note(text);
+    return std::move(deployment_);
+  }
+
+ private:
+  void add_section(const RecordedPortfolio& recorded) {
+    const PortfolioTable& table = recorded.group.table;
+    DeployedSection section{recorded.group.what, {}, {}, table.dimensions, {}, {}};
+    std::vector<std::optional<std::size_t>> places;
+    for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
+      const std::int64_t row = table.kernels[recorded.portfolio.kernels[i]].row;
+      const auto kernel = add_kernel(kernel_of(row));
+      places.push_back(kernel ? std::optional(section.candidates.size()) : std::nullopt);
+      if (!kernel) continue;
+      const Trial own = database_.row(row);
+      if (section.candidates.empty()) section.architecture = own.architecture;
+      if (section.candidates.empty()) section.scalars = own.scalars;
+      section.candidates.push_back({*kernel, recorded.portfolio.models[i], own.waves});
+    }
+    if (section.candidates.empty()) return;
+    const TemplateSpec& spec = *deployment_.kernels[section.candidates.front().kernel].spec;
+    if (spec.operation.dimensions != table.dimensions)
+      throw UserError("its operation has other dimensions than the rows", spec.where,
+                      "The operation has changed since: sweep again.");
+    for (const FastestKernelOn& fastest : fastest_kernels(recorded))
+      if (places[fastest.kernel]) section.fastest.push_back({fastest.sizes, *places[fastest.kernel]});
+    add_fallbacks(table, section);
+    operation_of(section).sections.push_back(std::move(section));
+  }
+
+  /// Why a template's kernels cannot be functions of a program; empty: they can.
+  static std::string why_not(const TemplateSpec& spec) {
+    constexpr std::size_t kMostSizes = 16;  // of pick.h.in
+    constexpr std::size_t kMostNumbers = 62;
+    const Operation& what = spec.operation;
+    const std::size_t sizes = what.dimensions.size();
+    if (!spec.steps.empty()) return "it runs on several GPUs";
+    if (is_compiled(spec.source)) return "it is precompiled";
+    if (sizes > kMostSizes || sizes + what.leading_dimensions.size() + what.scalars.size() > kMostNumbers)
+      return fmt::format("it has {} sizes; at most {} are possible", sizes, kMostSizes);
+    return "";
+  }
+
+  /// None, which is noted, for a kernel that no function of one GPU can launch.
+  std::optional<std::size_t> add_kernel(DeployedKernel kernel) {
+    if (const std::string why = why_not(*kernel.spec); !why.empty()) {
+      const std::string note = fmt::format("{} is left out: {}", kernel.row.template_name, why);
+      if (!is_among(note, notes_)) notes_.push_back(note);
+      return std::nullopt;
+    }
+    kernel.source = &templates_.source_of(*kernel.spec);
+    kernel.code = plan_code(*kernel.spec, kernel.problem, kernel.configuration);
+    add_options(kernel);
+    const std::string identity = fmt::format("{} {} {} {} {} {}", kernel.spec->folder.string(),
+                                             kernel.row.element_types, kernel.row.options, kernel.name(),
+                                             join(kernel.code.expressions, " "), join(kernel.options, " "));
+    const auto [known, is_new] = numbers_.try_emplace(identity, deployment_.kernels.size());
+    if (!is_new) return known->second;
+    if (!kernel.row.source_hash.empty() &&
+        Hasher().add(kernel.source->text.text).hex() != kernel.row.source_hash)
+      throw UserError(
+          fmt::format("it differs from the source that was measured as {}", kernel.row.template_name),
+          Where{kernel.spec->source.string(), ""}, "Sweep again, or restore the file.");
+    check_included(kernel);
+    deployment_.kernels.push_back(std::move(kernel));
+    return known->second;
+  }
+
+  void add_options(DeployedKernel& kernel) {
+    DeployedKernel measured = kernel;
+    measured.problem = problem_of(kernel.row, *kernel.spec);
+    measured.configuration = configuration_of(kernel.row, *kernel.spec);
+    const auto of = [&](const DeployedKernel& one) {
+      const Instantiator* const there = instantiator(*one.spec, one.problem);
+      if (there == nullptr)
+        throw UserError(fmt::format("has no value at {}", one.problem.label()), one.spec->where,
+                        "The template has changed since: sweep again.");
+      return options_of(one, *there);
+    };
+    kernel.options = of(kernel);
+    for (std::string& option : options_of_config(kernel.row, of(measured)))
+      kernel.options.push_back(std::move(option));
+  }
+
+  /// Notes files that the kernel includes and that have changed since it was measured, as far as the row
+  /// lists them.
+  void check_included(const DeployedKernel& kernel) {
+    auto files = IncludedLists({}).read(kernel.row.included_files);
+    if (!files) return;
+    files->erase(kSearchedBehind);
+    for (const auto& [name, hash] : *files) {
+      const std::string file = (kernel.spec->source.parent_path() / name).lexically_normal().string();
+      if (state_of(kernel.source->text, name) == hash || !changed_.insert(file).second) continue;
+      notes_.push_back(fmt::format("{} has changed since {} was measured", file, kernel.row.template_name));
+    }
+  }
+
+  DeployedKernel kernel_of(std::int64_t row) {
+    DeployedKernel kernel;
+    kernel.row = database_.row(row);
+    kernel.spec = &templates_.of(kernel.row);
+    kernel.problem = problem_of(kernel.row, *kernel.spec);
+    kernel.configuration = configuration_of(kernel.row, *kernel.spec);
+    return kernel;
+  }
+
+  /// Null where the template's expressions have no value for the problem.
+  const Instantiator* instantiator(const TemplateSpec& spec, const Problem& problem) {
+    const auto [known, is_new] = instantiators_.try_emplace({&spec, problem.label()}, nullptr);
+    try {
+      if (is_new) known->second = std::make_shared<const Instantiator>(spec, problem);
+    } catch (const UserError&) {
+    }
+    return known->second.get();
+  }
+
+  /// Whether a kernel can be launched for a problem.
+  bool can_run(const DeployedKernel& kernel, const Problem& problem) {
+    return can_run(kernel, kernel.problem, problem);
+  }
+  /// The same of the kernel that it is when it is compiled for `own`.
+  bool can_run(const DeployedKernel& kernel, const Problem& own_problem, const Problem& problem) {
+    const Instantiator* const there = instantiator(*kernel.spec, problem);
+    const Instantiator* const here = instantiator(*kernel.spec, own_problem);
+    if (there == nullptr || here == nullptr || !there->allows(kernel.configuration, kMultiprocessors))
+      return false;
+    try {
+      const Instance other = there->instantiate(kernel.configuration, kMultiprocessors);
+      const Instance own = here->instantiate(kernel.configuration, kMultiprocessors);
+      const auto fits = [&](const KernelLaunch& launch) {
+        const Dim3& grid = launch.grid;
+        const auto compiled = std::ranges::find(own.launches, launch.listed, &KernelLaunch::listed);
+        return grid.x <= kLargestGrid.x && grid.y <= kLargestGrid.y && grid.z <= kLargestGrid.z &&
+               compiled != own.launches.end() && compiled->kernel_expression == launch.kernel_expression;
+      };
+      return other.defines == own.defines && std::ranges::all_of(other.launches, fits);
+    } catch (const UserError&) {
+      return false;
+    }
+  }
+
+  /// Gives a kernel parameters that can run a problem, as many of them its own as possible. False where there
+  /// are none.
+  bool adapt(DeployedKernel& kernel, const Problem& problem) {
+    constexpr std::uint64_t kMostTried = 4096;
+    const auto key = std::pair(kernel.spec, problem.label());
+    const auto [known, is_new] = adapted_.try_emplace(key, std::nullopt);
+    if (is_new) {
+      try {
+        const Space space(*kernel.spec, problem);
+        std::size_t most = 0;
+        const std::uint64_t step = std::max<std::uint64_t>(space.size() / kMostTried, 1);
+        for (std::uint64_t i = 0; i < space.size(); i += step) {
+          DeployedKernel other = kernel;
+          other.configuration = space.at(i);
+          std::size_t equal = 1;
+          for (std::size_t j = 0; j < other.configuration.values.size(); ++j)
+            equal += other.configuration.values[j] == kernel.configuration.values[j] ? 1 : 0;
+          other.problem = problem;
+          if (equal <= most || !can_run(other, problem)) continue;
+          most = equal;
+          known->second = other.configuration;
+        }
+      } catch (const UserError&) {  // the template has no space there
+      }
+    }
+    if (!known->second) return false;
+    kernel.configuration = *known->second;
+    return true;
+  }
+
+  /// A section is never without an answer that a measured kernel has: adds the kernel that can run the most
+  /// problems that no candidate can, of those the fastest where it was measured, until there is none.
+  void add_fallbacks(const PortfolioTable& table, DeployedSection& section) {
+    std::vector<Problem> open = probes(table, deployment_.kernels[section.candidates.front().kernel].problem);
+    const auto drop = [&](const DeployedKernel& kernel) {
+      return std::erase_if(open, [&](const Problem& problem) { return can_run(kernel, problem); });
+    };
+    for (const DeployedCandidate& candidate : section.candidates) drop(deployment_.kernels[candidate.kernel]);
+    std::vector<std::pair<double, std::int64_t>> rows;  // by mean regret
+    for (const PortfolioKernel& kernel : table.kernels) {
+      double sum = 0;
+      for (const PortfolioCell& cell : kernel.cells) sum += cell.regret;
+      if (!kernel.cells.empty() && kernel.failed_on.empty())
+        rows.emplace_back(sum / static_cast<double>(kernel.cells.size()), kernel.row);
+    }
+    std::ranges::sort(rows);
+    // Hundreds of configurations of a template differ in nothing that conditions ask for.
+    constexpr std::size_t kMostOfATemplate = 24;
+    std::map<Cell, std::size_t> taken;
+    std::vector<DeployedKernel> others;
+    for (const auto& [regret, row] : rows) {
+      if (++taken[database_.cell(row, column_by_name("template"))] > kMostOfATemplate) continue;
+      try {
+        DeployedKernel kernel = kernel_of(row);
+        if (why_not(*kernel.spec).empty()) others.push_back(std::move(kernel));
+      } catch (const UserError&) {  // its template is not there any more: others fill the gaps
+      }
+    }
+    std::vector<std::vector<bool>> runs;  // by kernel, and problem that was open at first
+    for (const DeployedKernel& kernel : others) {
+      std::vector<bool>& known = runs.emplace_back();
+      for (const Problem& problem : open) known.push_back(can_run(kernel, problem));
+    }
+    std::vector<bool> is_open(open.size(), true);
+    const auto gain = [&](const std::vector<bool>& known) {
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < known.size(); ++i) count += known[i] && is_open[i] ? 1 : 0;
+      return count;
+    };
+    constexpr std::size_t kMostCandidates = 64;
+    for (std::size_t next = 0; next < open.size() && section.candidates.size() < kMostCandidates;) {
+      const auto best =
+          std::ranges::max_element(runs, {}, [&](const std::vector<bool>& known) { return gain(known); });
+      DeployedKernel added;
+      bool is_unmeasured = false;
+      if (best != runs.end() && gain(*best) > 0) {
+        added = others[static_cast<std::size_t>(best - runs.begin())];
+      } else {  // a template argument that depends on sizes makes another kernel there
+        while (next < open.size() && !is_open[next]) ++next;
+        if (next == open.size()) return;
+        const Problem& problem = open[next];
+        is_open[next] = false;
+        auto other = std::ranges::find_if(
+            others, [&](const DeployedKernel& kernel) { return can_run(kernel, problem, problem); });
+        if (other == others.end()) {
+          const auto adapted = [&](const DeployedKernel& kernel) {
+            added = kernel;
+            return adapt(added, problem);
+          };
+          other = std::ranges::find_if(others, adapted);
+          if (other == others.end()) continue;
+          is_unmeasured = true;
+        } else {
+          added = *other;
+        }
+        added.problem = problem;
+      }
+      std::size_t more = 0;
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        if (!is_open[i] || !can_run(added, open[i])) continue;
+        is_open[i] = false;
+        ++more;
+      }
+      // A kernel that has a size compiled in answers that size alone, and no number of them is enough. Three
+      // times a size has the same divisors that are powers of two.
+      Problem tripled = added.problem;
+      for (auto& [name, size] : tripled.dimensions) size *= 3;
+      const bool is_other = added.problem != problem_of(added.row, *added.spec);
+      if (is_other && more == 0 && !can_run(added, tripled)) continue;
+      unmeasured_ += is_unmeasured ? 1 : 0;
+      if (const auto kernel = add_kernel(std::move(added))) section.candidates.push_back({*kernel, {}, {}});
+    }
+  }
+
+  DeployedOperation& operation_of(const DeployedSection& section) {
+    const DeployedKernel& kernel = deployment_.kernels[section.candidates.front().kernel];
+    const Trial& row = kernel.row;
+    const auto [known, is_new] = operations_.try_emplace(
+        {row.operation, row.operation_hash, row.element_types, row.options}, deployment_.operations.size());
+    if (is_new)
+      deployment_.operations.push_back({name_of(row, kernel.spec->operation.name), kernel.spec, {}});
+    return deployment_.operations[known->second];
+  }
+
+  /// "gemm_f16_f32_nt": the operation, its types in order without repetition, its options.
+  std::string name_of(const Trial& row, const std::string& operation) {
+    std::vector<std::string> words{operation};
+    for (const std::string& type : split(row.element_types, ' ')) {
+      const std::string word = type.substr(type.find(':') + 1);
+      if (words.size() == 1 || words.back() != word) words.push_back(word);
+    }
+    for (const std::string& option : split(row.options, ' '))
+      if (!option.empty())
+        words.push_back(option.ends_with("=yes") || option.ends_with("=no")
+                            ? option
+                            : option.substr(option.find('=') + 1));
+    std::string name = join(words, "_");
+    std::ranges::replace_if(
+        name, [](char c) { return !is_identifier_part(c); }, '_');
+    name = identifier_of(name);
+    std::string unique = name;
+    const auto is_it = [&](const DeployedOperation& one) { return one.name == unique; };
+    for (int i = 2; std::ranges::any_of(deployment_.operations, is_it); ++i)
+      unique = fmt::format("{}_{}", name, i);
+    return unique;
+  }
+
+  const Database& database_;
+  const DeploymentRequest& request_;
+  Deployment deployment_;
+  Templates templates_;
+  std::map<std::string, std::size_t> numbers_;  ///< of kernels
+  std::map<std::array<std::string, 4>, std::size_t> operations_;
+  std::map<std::pair<const TemplateSpec*, std::string>, std::shared_ptr<const Instantiator>> instantiators_;
+  std::map<std::pair<const TemplateSpec*, std::string>, std::optional<Configuration>> adapted_;
+  std::size_t unmeasured_ = 0;
+  std::set<std::string> changed_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::string DeployedKernel::name() const {
+  const std::string values = to_text(configuration.named(*spec));
+  return row.template_name + (values.empty() ? "" : " " + values);
+}
+
+Deployment make_deployment(const Database& database, const DeploymentRequest& request) {
+  return Builder(database, request).build();
+}
+
+}  // namespace tiletune
