@@ -1,5 +1,4 @@
-#include <fstream>
-
+#include "base/file.h"
 #include "cli/common.h"
 #include "deploy/deployment.h"
 #include "output/export.h"
@@ -110,11 +109,6 @@ std::string weight_of(const std::filesystem::path& file) {
   return unknown ? "" : fmt::format(" ({})", human_bytes(bytes));
 }
 
-std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Writes the files of a folder that are not there yet or hold something else. With `checks` it only names
 /// them.
 int write_folder(const std::map<std::string, std::string>& files, const std::filesystem::path& folder,
@@ -123,28 +117,21 @@ int write_folder(const std::map<std::string, std::string>& files, const std::fil
   for (const auto& [name, text] : files) {
     const std::filesystem::path path = folder / name;
     std::error_code error;
-    if (std::filesystem::is_regular_file(path, error) && content_of(path) == text) continue;
+    if (std::filesystem::is_regular_file(path, error) && read_file(path) == text) continue;
     differ.push_back(name);
-    if (checks) continue;
-    std::filesystem::create_directories(path.parent_path(), error);
-    std::ofstream out(path, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out)
-      throw UserError("cannot be written", Where{path.string(), ""},
-                      "Free space or change permissions, or pass another -o FOLDER.");
-  }
-  for (const char* part : {"include", "kernels", "src", "test", "torch"}) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / part, error)) {
-      const std::string name = entry.path().lexically_relative(folder).string();
-      if (checks && entry.is_regular_file(error) && !files.contains(name)) differ.push_back(name);
-    }
+    if (!checks) write_file_atomically(path, text);
   }
   const std::string place = printable(folder.string());
   if (!checks) {
     fmt::print(stderr, "wrote {} of {} in {}\n", differ.size(), counted(files.size(), "file"), place);
     return 0;
+  }
+  for (const char* part : {"include", "kernels", "src", "test", "torch"}) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / part, error)) {
+      const std::string name = entry.path().lexically_relative(folder).string();
+      if (entry.is_regular_file(error) && !files.contains(name)) differ.push_back(name);
+    }
   }
   for (const std::string& name : differ) fmt::print("{}/{}\n", place, printable(name));
   fmt::print(stderr, "{}: {} of {} are out of date\n", place, differ.size(), counted(files.size(), "file"));

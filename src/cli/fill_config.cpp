@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "cli/common.h"
+#include "deploy/deployment.h"
 #include "space/space.h"
 #include "spec/load.h"
 #include "spec/operation.h"
@@ -48,22 +49,18 @@ Json json_of(const Choices& choices) {
   return object;
 }
 
-/// As the template writes them, which may have 1 where another tool's recording has true; what it does not
-/// have stays as it is.
+/// As the template writes them.
 NamedValues values_of(const std::string& parameters, const TemplateSpec& kernel) {
   NamedValues values;
   const Json object = parse_json(parameters, "parameters");
   for (const auto& [name, json] : object.items()) {
-    Value value;
-    const Value* known = nullptr;
-    for (const Parameter& parameter : kernel.parameters)
-      if (parameter.name == name) known = WrittenAs(parameter.values).find(json.dump());
-    if (known != nullptr)
-      value = *known;
-    else if (!from_json(json, value))
+    const auto parameter = std::ranges::find(kernel.parameters, name, &Parameter::name);
+    const auto value =
+        recorded_value(parameter != kernel.parameters.end() ? parameter->values : std::vector<Value>(), json);
+    if (!value)
       throw UserError(fmt::format("the parameter {} of a recorded row has no plain value", name),
                       "No config can name it.");
-    values.emplace_back(name, value);
+    values.emplace_back(name, *value);
   }
   return values;
 }

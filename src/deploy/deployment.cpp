@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -120,16 +121,13 @@ Configuration configuration_of(const Trial& row, const TemplateSpec& spec) {
   Configuration configuration;
   for (const Parameter& parameter : spec.parameters) {
     const auto found = values.find(parameter.name);
-    Value value;
-    const Value* const known =
-        found == values.end() ? nullptr : WrittenAs(parameter.values).find(found->dump());
-    if (known != nullptr)
-      value = *known;
-    else if (found == values.end() || !from_json(*found, value))
+    std::optional<Value> value =
+        found == values.end() ? std::nullopt : recorded_value(parameter.values, *found);
+    if (!value)
       throw UserError(
           fmt::format("a row of {} has no valid value for parameter {}", row.problem, parameter.name),
           spec.where, "The template has changed since: sweep again.");
-    configuration.values.push_back(std::move(value));
+    configuration.values.push_back(std::move(*value));
   }
   return configuration;
 }
@@ -173,11 +171,8 @@ std::vector<Problem> probes(const PortfolioTable& table, const Problem& one) {
     all.push_back(next);
     for (std::size_t i = 0; i < most.size(); ++i) {
       const std::int64_t tuned = problem.sizes[i];
-      for (const std::int64_t size : {tuned + 1, std::int64_t{1}}) {
-        Problem changed = next;
-        changed.dimensions[i].second = size;
-        all.push_back(std::move(changed));
-      }
+      for (const std::int64_t size : {tuned + 1, std::int64_t{1}})
+        all.emplace_back(next).dimensions[i].second = size;
     }
   }
   for (int i = 0; i < kProbes; ++i) {
@@ -226,14 +221,15 @@ class Builder {
     DeployedSection section{recorded.group.what, {}, {}, table.dimensions, {}, {}};
     std::vector<std::optional<std::size_t>> places;
     for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
-      const std::int64_t row = table.kernels[recorded.portfolio.kernels[i]].row;
-      const auto kernel = add_kernel(kernel_of(row));
+      DeployedKernel own = kernel_of(table.kernels[recorded.portfolio.kernels[i]].row);
+      const auto [architecture, scalars, waves] =
+          std::tuple(own.row.architecture, own.row.scalars, own.row.waves);
+      const auto kernel = add_kernel(std::move(own));
       places.push_back(kernel ? std::optional(section.candidates.size()) : std::nullopt);
       if (!kernel) continue;
-      const Trial own = database_.row(row);
-      if (section.candidates.empty()) section.architecture = own.architecture;
-      if (section.candidates.empty()) section.scalars = own.scalars;
-      section.candidates.push_back({*kernel, recorded.portfolio.models[i], own.waves});
+      if (section.candidates.empty()) section.architecture = architecture;
+      if (section.candidates.empty()) section.scalars = scalars;
+      section.candidates.push_back({*kernel, recorded.portfolio.models[i], waves});
     }
     if (section.candidates.empty()) return;
     const TemplateSpec& spec = *deployment_.kernels[section.candidates.front().kernel].spec;
@@ -332,40 +328,47 @@ class Builder {
     return known->second.get();
   }
 
-  /// Whether a kernel can be launched for a problem.
-  bool can_run(const DeployedKernel& kernel, const Problem& problem) {
-    return can_run(kernel, kernel.problem, problem);
-  }
-  /// The same of the kernel that it is when it is compiled for `own`.
-  bool can_run(const DeployedKernel& kernel, const Problem& own_problem, const Problem& problem) {
+  /// None where the configuration's expressions have no value for the problem.
+  std::optional<Instance> instance(const DeployedKernel& kernel, const Problem& problem) {
     const Instantiator* const there = instantiator(*kernel.spec, problem);
-    const Instantiator* const here = instantiator(*kernel.spec, own_problem);
-    if (there == nullptr || here == nullptr || !there->allows(kernel.configuration, kMultiprocessors))
-      return false;
     try {
-      const Instance other = there->instantiate(kernel.configuration, kMultiprocessors);
-      const Instance own = here->instantiate(kernel.configuration, kMultiprocessors);
-      const auto fits = [&](const KernelLaunch& launch) {
-        const Dim3& grid = launch.grid;
-        const auto compiled = std::ranges::find(own.launches, launch.listed, &KernelLaunch::listed);
-        return grid.x <= kLargestGrid.x && grid.y <= kLargestGrid.y && grid.z <= kLargestGrid.z &&
-               compiled != own.launches.end() && compiled->kernel_expression == launch.kernel_expression;
-      };
-      return other.defines == own.defines && std::ranges::all_of(other.launches, fits);
+      if (there != nullptr) return there->instantiate(kernel.configuration, kMultiprocessors);
     } catch (const UserError&) {
-      return false;
     }
+    return std::nullopt;
   }
 
-  /// Gives a kernel parameters that can run a problem, as many of them its own as possible. False where there
-  /// are none.
-  bool adapt(DeployedKernel& kernel, const Problem& problem) {
+  /// For each problem whether a kernel can be launched there as it is compiled for its own.
+  std::vector<bool> can_run(const DeployedKernel& kernel, std::span<const Problem> problems) {
+    const std::optional<Instance> own = instance(kernel, kernel.problem);
+    std::vector<bool> all;
+    for (const Problem& problem : problems) {
+      const Instantiator* const there = own ? instantiator(*kernel.spec, problem) : nullptr;
+      const bool is_allowed = there != nullptr && there->allows(kernel.configuration, kMultiprocessors);
+      const std::optional<Instance> other = is_allowed ? instance(kernel, problem) : std::nullopt;
+      const auto fits = [&](const KernelLaunch& launch) {
+        const Dim3& grid = launch.grid;
+        const auto compiled = std::ranges::find(own->launches, launch.listed, &KernelLaunch::listed);
+        return grid.x <= kLargestGrid.x && grid.y <= kLargestGrid.y && grid.z <= kLargestGrid.z &&
+               compiled != own->launches.end() && compiled->kernel_expression == launch.kernel_expression;
+      };
+      all.push_back(other && other->defines == own->defines && std::ranges::all_of(other->launches, fits));
+    }
+    return all;
+  }
+  bool can_run(const DeployedKernel& kernel, const Problem& problem) {
+    return can_run(kernel, std::span(&problem, 1)).front();
+  }
+
+  /// Gives a kernel parameters that can run its problem, as many of them its own as possible. False where
+  /// there are none.
+  bool adapt(DeployedKernel& kernel) {
     constexpr std::uint64_t kMostTried = 4096;
-    const auto key = std::pair(kernel.spec, problem.label());
+    const auto key = std::pair(kernel.spec, kernel.problem.label());
     const auto [known, is_new] = adapted_.try_emplace(key, std::nullopt);
     if (is_new) {
       try {
-        const Space space(*kernel.spec, problem);
+        const Space space(*kernel.spec, kernel.problem);
         std::size_t most = 0;
         const std::uint64_t step = std::max<std::uint64_t>(space.size() / kMostTried, 1);
         for (std::uint64_t i = 0; i < space.size(); i += step) {
@@ -374,8 +377,7 @@ class Builder {
           std::size_t equal = 1;
           for (std::size_t j = 0; j < other.configuration.values.size(); ++j)
             equal += other.configuration.values[j] == kernel.configuration.values[j] ? 1 : 0;
-          other.problem = problem;
-          if (equal <= most || !can_run(other, problem)) continue;
+          if (equal <= most || !can_run(other, other.problem)) continue;
           most = equal;
           known->second = other.configuration;
         }
@@ -391,10 +393,11 @@ class Builder {
   /// problems that no candidate can, of those the fastest where it was measured, until there is none.
   void add_fallbacks(const PortfolioTable& table, DeployedSection& section) {
     std::vector<Problem> open = probes(table, deployment_.kernels[section.candidates.front().kernel].problem);
-    const auto drop = [&](const DeployedKernel& kernel) {
-      return std::erase_if(open, [&](const Problem& problem) { return can_run(kernel, problem); });
-    };
-    for (const DeployedCandidate& candidate : section.candidates) drop(deployment_.kernels[candidate.kernel]);
+    for (const DeployedCandidate& candidate : section.candidates) {
+      const std::vector<bool> known = can_run(deployment_.kernels[candidate.kernel], open);
+      std::size_t i = 0;
+      std::erase_if(open, [&](const Problem&) { return known[i++]; });
+    }
     std::vector<std::pair<double, std::int64_t>> rows;  // by mean regret
     for (const PortfolioKernel& kernel : table.kernels) {
       double sum = 0;
@@ -416,10 +419,7 @@ class Builder {
       }
     }
     std::vector<std::vector<bool>> runs;  // by kernel, and problem that was open at first
-    for (const DeployedKernel& kernel : others) {
-      std::vector<bool>& known = runs.emplace_back();
-      for (const Problem& problem : open) known.push_back(can_run(kernel, problem));
-    }
+    for (const DeployedKernel& kernel : others) runs.push_back(can_run(kernel, open));
     std::vector<bool> is_open(open.size(), true);
     const auto gain = [&](const std::vector<bool>& known) {
       std::size_t count = 0;
@@ -439,26 +439,24 @@ class Builder {
         if (next == open.size()) return;
         const Problem& problem = open[next];
         is_open[next] = false;
-        auto other = std::ranges::find_if(
-            others, [&](const DeployedKernel& kernel) { return can_run(kernel, problem, problem); });
-        if (other == others.end()) {
-          const auto adapted = [&](const DeployedKernel& kernel) {
-            added = kernel;
-            return adapt(added, problem);
-          };
-          other = std::ranges::find_if(others, adapted);
-          if (other == others.end()) continue;
-          is_unmeasured = true;
-        } else {
-          added = *other;
-        }
-        added.problem = problem;
+        const auto takes = [&](const DeployedKernel& kernel) {
+          added = kernel;
+          added.problem = problem;
+          return can_run(added, problem);
+        };
+        const auto adapts = [&](const DeployedKernel& kernel) {
+          added = kernel;
+          added.problem = problem;
+          return adapt(added);
+        };
+        is_unmeasured = std::ranges::none_of(others, takes);
+        if (is_unmeasured && std::ranges::none_of(others, adapts)) continue;
       }
       std::size_t more = 0;
+      const std::vector<bool> known = can_run(added, open);
       for (std::size_t i = 0; i < open.size(); ++i) {
-        if (!is_open[i] || !can_run(added, open[i])) continue;
-        is_open[i] = false;
-        ++more;
+        more += is_open[i] && known[i] ? 1 : 0;
+        is_open[i] = is_open[i] && !known[i];
       }
       // A kernel that has a size compiled in answers that size alone, and no number of them is enough. Three
       // times a size has the same divisors that are powers of two.
@@ -477,7 +475,8 @@ class Builder {
     const auto [known, is_new] = operations_.try_emplace(
         {row.operation, row.operation_hash, row.element_types, row.options}, deployment_.operations.size());
     if (is_new)
-      deployment_.operations.push_back({name_of(row, kernel.spec->operation.name), kernel.spec, {}});
+      deployment_.operations.push_back(
+          {name_of(row, kernel.spec->operation.name), kernel.spec, kernel.problem, {}});
     return deployment_.operations[known->second];
   }
 
@@ -518,6 +517,12 @@ class Builder {
 };
 
 }  // namespace
+
+std::optional<Value> recorded_value(const std::vector<Value>& known, const nlohmann::ordered_json& json) {
+  if (const Value* const written = WrittenAs(known).find(json.dump())) return *written;
+  Value value;
+  return from_json(json, value) ? std::optional(value) : std::nullopt;
+}
 
 std::string DeployedKernel::name() const {
   const std::string values = to_text(configuration.named(*spec));

@@ -69,6 +69,7 @@ struct DeployedSection {
 struct DeployedOperation {
   std::string name;  ///< "gemm_f32"; no two operations have one
   const TemplateSpec* spec = nullptr;
+  Problem problem;  ///< one that it was measured on
   std::vector<DeployedSection> sections;
 };
 
@@ -96,6 +97,12 @@ std::string tested_operations(const Deployment& deployment);
 
 /// "90a": a compute capability, with the letter of what only runs there.
 bool is_architecture(const std::string& text);
+/// That of a section's rows; empty where they have none.
+std::string architecture_of(const DeployedSection& section);
+
+/// The value of a parameter as its template writes it, which may have 1 where another tool's recording has
+/// true; what `known` does not have stays as it is. None for what is no plain value.
+std::optional<Value> recorded_value(const std::vector<Value>& known, const nlohmann::ordered_json& json);
 
 /// What else a folder has, by path: the files that kernels are compiled from, and the program around them.
 struct FolderOptions {

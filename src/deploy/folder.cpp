@@ -63,7 +63,7 @@ class TestWriter {
  public:
   std::string text;
 
-  void add(const DeployedOperation& operation, const Problem& problem) {
+  void add(const DeployedOperation& operation) {
     const Operation& what = operation.spec->operation;
     const std::string& name = operation.name;
     std::vector<std::string> fills;
@@ -75,18 +75,18 @@ class TestWriter {
         "  {0}_problem problem{{}};\n  {2}\n  detail::fill(problem, device, n);\n}}\n"
         "namespace detail {{\n"
         "inline void describe_{0}([[maybe_unused]] const Value* n, TestedProblem& p) {{\n{3}}}\n",
-        name, cpp_literals(what.dimensions), join(fills, "\n  "), problem_code(*operation.spec, problem));
+        name, cpp_literals(what.dimensions), join(fills, "\n  "),
+        problem_code(*operation.spec, operation.problem));
     std::vector<std::string> inputs;
     for (std::size_t i = 0; i < what.input_kernels.size(); ++i) {
       const OperationKernel& kernel = what.input_kernels[i];
       const auto buffer = std::ranges::find(what.buffers, kernel.input, &Buffer::name) - what.buffers.begin();
-      inputs.push_back(
-          fmt::format("{{{}, {}}}",
-                      kernel_text(fmt::format("{}_input_{}", name, i), kernel, operation, problem), buffer));
+      inputs.push_back(fmt::format(
+          "{{{}, {}}}", kernel_text(fmt::format("{}_input_{}", name, i), kernel, operation), buffer));
     }
     std::string reference;
     if (what.reference)
-      reference = kernel_text(name + "_reference", *what.reference, operation, problem);
+      reference = kernel_text(name + "_reference", *what.reference, operation);
     else if (what.reference_library == LibraryOperation::gemm &&
              std::ranges::all_of(what.buffers, [](const Buffer& one) { return is_floating(one.type); }))
       reference = gemm_text(name + "_reference", what);
@@ -122,9 +122,9 @@ class TestWriter {
   }
 
   std::string kernel_text(const std::string& name, const OperationKernel& kernel,
-                          const DeployedOperation& operation, const Problem& problem) {
+                          const DeployedOperation& operation) {
     const DeployedSource source = source_of(kernel, *operation.spec);
-    const PlanCode code = plan_code(*operation.spec, problem, kernel);
+    const PlanCode code = plan_code(*operation.spec, operation.problem, kernel);
     return entry(name, code.statements, source.path(source.text.name), code.expressions.front(),
                  source.include_folders());
   }
@@ -175,8 +175,7 @@ std::string pointer_type(const Buffer& buffer) {
   return (buffer.role == BufferRole::in ? "const " : "") + type + "*";
 }
 
-/// The names of a function's parameters: dimensions, buffers, scalars and leading dimensions, as C++ takes
-/// them.
+/// The names of a function's parameters for buffers.
 std::vector<std::string> buffer_names(const Operation& what) {
   std::vector<std::string> names;
   for (const Buffer& buffer : what.buffers) {
@@ -230,10 +229,8 @@ std::string scalar_type_of(ElementType type) {
 std::string python_name(const std::string& name) {
   constexpr std::string_view kWords =
       " False None True and as assert async await break class continue def del elif else except finally for "
-      "from "
-      "global if import in is lambda nonlocal not or pass raise return self try while with yield int float "
-      "bool "
-      "str Tensor Device Scalar ";
+      "from global if import in is lambda nonlocal not or pass raise return self try while with yield int "
+      "float bool str Tensor Device Scalar ";
   return kWords.find(" " + name + " ") == std::string_view::npos ? name : name + "_";
 }
 
@@ -379,6 +376,13 @@ bool is_architecture(const std::string& text) {
   return std::regex_match(text, is_one);
 }
 
+std::string architecture_of(const DeployedSection& section) {
+  constexpr std::string_view kPrefix = "sm_";
+  const std::string& recorded = section.architecture;
+  const std::string architecture = recorded.starts_with(kPrefix) ? recorded.substr(kPrefix.size()) : "";
+  return is_architecture(architecture) ? architecture : "";
+}
+
 std::map<std::string, std::string> folder_files(const Deployment& deployment, const FolderOptions& options) {
   Files files;
   TestWriter tests;
@@ -391,10 +395,8 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   }
   for (const DeployedOperation& operation : deployment.operations) {
     for (const DeployedSection& section : operation.sections) {
-      constexpr std::size_t kPrefix = 3;  // "sm_"
-      const std::string& recorded = section.architecture;
-      const std::string architecture = recorded.size() > kPrefix ? recorded.substr(kPrefix) : "";
-      if (options.architectures.empty() && is_architecture(architecture)) architectures.insert(architecture);
+      const std::string architecture = architecture_of(section);
+      if (options.architectures.empty() && !architecture.empty()) architectures.insert(architecture);
     }
   }
   if (architectures.empty())
@@ -405,7 +407,7 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
     for (const OperationKernel& kernel : what.input_kernels)
       add_sources(source_of(kernel, *operation.spec), files);
     if (what.reference) add_sources(source_of(*what.reference, *operation.spec), files);
-    tests.add(operation, deployment.kernels[operation.sections.front().candidates.front().kernel].problem);
+    tests.add(operation);
     functions += function_text(operation);
     torch.add(operation);
     list += fmt::format("- `{}`: {}\n", operation.name, comment_text(summary_of(operation)));

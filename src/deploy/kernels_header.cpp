@@ -43,12 +43,10 @@ bool is_keyword(const std::string& name) {
   return kKeywords.find(" " + name + " ") != std::string_view::npos;
 }
 
-/// 90 of "sm_90a"; 0 for anything else.
+/// 90 of "90a"; 0 where there is none.
 int compute_capability(const std::string& architecture) {
-  constexpr std::string_view kPrefix = "sm_";
-  if (!architecture.starts_with(kPrefix)) return 0;
   int number = 0;
-  std::from_chars(architecture.data() + kPrefix.size(), architecture.data() + architecture.size(), number);
+  std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
   return number;
 }
 
@@ -66,10 +64,6 @@ std::string constant_text(const std::string& name, const Value& value) {
     return fmt::format("static constexpr double {} = {:.17g};", cpp_name, *number);
   return fmt::format("static constexpr const char* {} = {};", cpp_name,
                      cpp_literal(std::get<std::string>(value)));
-}
-
-std::string sizes_text(const std::vector<std::int64_t>& sizes) {
-  return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
 class HeaderWriter {
@@ -144,11 +138,9 @@ class HeaderWriter {
     for (std::size_t i = 0; i < operation.sections.size(); ++i)
       sections += add_section(operation, operation.sections[i], fmt::format("{}_{}", operation.name, i + 1));
     tables_ += fmt::format("inline constexpr Section {}_sections[] = {{\n{}}};\n", operation.name, sections);
-    tables_ += fmt::format(
-        "inline void {}_elements([[maybe_unused]] const Value* n, Value* elements) {{\n{}}}\n",
-        operation.name,
-        elements_code(*operation.spec,
-                      deployment_.kernels[operation.sections.front().candidates.front().kernel].problem));
+    tables_ +=
+        fmt::format("inline void {}_elements([[maybe_unused]] const Value* n, Value* elements) {{\n{}}}\n",
+                    operation.name, elements_code(*operation.spec, operation.problem));
     functions_ += fmt::format(
         "inline constexpr Operation {0}_operation = {{\"{0}\", {1}, {2}, {3}, {4}, "
         "detail::{0}_elements, detail::{0}_sections, {5}}};\n",
@@ -172,14 +164,14 @@ class HeaderWriter {
     for (std::size_t i = 0; i < section.fastest.size(); ++i) {
       const FastestKernelOn& fastest = section.fastest[i];
       tables_ += fmt::format("inline constexpr long long {}_tuned_{}[] = {{{}}};\n", name, i,
-                             sizes_text(fastest.sizes));
+                             fmt::join(fastest.sizes, ", "));
       tuned += fmt::format("    {{{}_tuned_{}, {}}},\n", name, i, fastest.kernel);
     }
     tables_ += fmt::format("inline constexpr Candidate {}_candidates[] = {{\n{}}};\n", name, candidates);
     if (!tuned.empty())
       tables_ += fmt::format("inline constexpr Tuned {}_tuned[] = {{\n{}}};\n", name, tuned);
     return fmt::format("    {{{}, {}, {}, {}_candidates, {}, {}, {}}},\n", cpp_literal(section.what.gpu),
-                       compute_capability(section.architecture),
+                       compute_capability(architecture_of(section)),
                        scalars.empty() ? "nullptr" : name + "_scalars", name, section.candidates.size(),
                        tuned.empty() ? "nullptr" : name + "_tuned", section.fastest.size());
   }
