@@ -437,9 +437,9 @@ inline constexpr auto kParameter = list_of(
 inline constexpr auto kDerived =
     list_of(need("name", &Derived::name, "the derived value's name", read_identifier),
             need("value", &Derived::value, "an expression"), may("meaning", &Derived::meaning));
-inline constexpr auto kConstraint = list_of(
-    need("require", &Constraint::require, "an expression that must be true"), may("why", &Constraint::why),
-    may("narrows", &Constraint::narrows));
+inline constexpr auto kConstraint =
+    list_of(need("require", &Constraint::require, "an expression that must be true"),
+            may("why", &Constraint::why), may("narrows", &Constraint::narrows));
 inline constexpr auto kTexts =
     list_of(need("summary", &TemplateSpec::summary, "one line on what the kernel is"),
             may("teaches", &TemplateSpec::teaches));
