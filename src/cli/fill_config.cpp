@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "cli/common.h"
-#include "deploy/deployment.h"
+#include "deploy/recorded_kernels.h"
 #include "space/space.h"
 #include "spec/load.h"
 #include "spec/operation.h"

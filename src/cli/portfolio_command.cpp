@@ -1,5 +1,6 @@
 #include "cli/common.h"
 #include "cli/fill_config.h"
+#include "deploy/recorded_kernels.h"
 #include "output/views.h"
 #include "rank/portfolio.h"
 
@@ -30,7 +31,10 @@ int run(PortfolioCommand& options) {
   int code = 0;
   show_rows(database, filter, [&] {
     require_rows(database, filter);
-    const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
+    RecordedKernels recorded(database, {});
+    const auto portfolios =
+        recorded_portfolios(database, filter, options.portfolio,
+                            [&](const PortfolioTable& table) { return recorded.facts_of(table); });
     catch_interrupts();
     stream_output(options.output, [&](std::ostream& out) {
       write_view(out, portfolios_view(portfolios, database), format, style_for(options.output));
@@ -51,13 +55,6 @@ void add_portfolio_command(CLI::App& app, Action& action) {
   add_option(command, "-k,--kernels", options.portfolio.most_kernels,
              "At most N kernels; the table has the regret of 1, 2, ... N",
              {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio), .shows_default = true});
-  add_option(command, "--folds", options.portfolio.folds,
-             "Folds of the cross-validation over problems; one fold per problem leaves one out at a time, "
-             "0 skips it",
-             {.check = whole_number(), .shows_default = true});
-  add_option(command, "--seed", options.portfolio.seed,
-             "Seed of the order in which problems are dealt to folds",
-             {.check = whole_number(), .shows_default = true});
   command.add_option(
       "--fill", options.fill,
       "Write the config that measures the chosen kernels on the problems where they have no row");

@@ -30,111 +30,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Of the GPU that conditions are asked for: none of them depends on it.
-constexpr int kMultiprocessors = 132;
-
-Json object_of(const std::string& cell) {
-  Json json = parsed_cell(cell);
-  return json.is_object() ? json : Json::object();
-}
-
-/// Finds the templates of rows.
-class Templates {
- public:
-  Templates(const Database& database, const DeploymentRequest& request, Deployment& deployment)
-      : folders_(request.template_folders), sweeps_(database.sweeps()), deployment_(deployment) {}
-
-  /// Throws UserError.
-  const TemplateSpec& of(const Trial& row) {
-    const auto [known, is_new] =
-        known_.try_emplace({row.template_name, row.element_types, row.options}, nullptr);
-    if (is_new) known->second = &load(row);
-    return *known->second;
-  }
-
-  const DeployedSource& source_of(const TemplateSpec& spec) {
-    const auto [known, is_new] = sources_.try_emplace(spec.folder, nullptr);
-    if (is_new)
-      known->second = &deployment_.sources.emplace_back(DeployedSource{
-          read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false),
-          fs::path("kernels") / spec.name / spec.source.parent_path().lexically_relative(spec.folder)});
-    return *known->second;
-  }
-
- private:
-  const TemplateSpec& load(const Trial& row) {
-    if (!is_identifier(row.template_name))  // it is part of paths
-      throw UserError(fmt::format("'{}' is not a template's name", row.template_name),
-                      Where{"the database", ""}, "Export other rows (--template).");
-    std::vector<fs::path> folders = folders_;
-    const auto sweep = std::ranges::find(sweeps_, row.sweep_id, &SweepRecord::id);
-    if (sweep != sweeps_.end() && !sweep->config_file.empty()) {
-      const fs::path folder = fs::absolute(sweep->config_file).lexically_normal().parent_path();
-      folders.push_back(folder);
-      folders.push_back(folder.parent_path());  // of a template that bench measured
-    }
-    folders.push_back(home_folder() / "kernel_templates");
-    LoadOptions options;
-    options.template_folders = folders;
-    options.allow_loose = true;  // it was measured
-    const fs::path manifest =
-        find_template(row.template_name, folders, false, Where{"--template-folder", ""}).path() /
-        kManifestName;
-    const TemplateSpec first = load_template(manifest, options);
-    for (const Choices& types : first.operation.offered_types) {
-      for (const Choices& chosen : first.operation.offered_options) {
-        const Variant variant{types, chosen};
-        TemplateSpec spec = load_template(manifest, options, &variant);
-        if (is_of_variant(row, spec.operation)) return deployment_.templates.emplace_back(std::move(spec));
-      }
-    }
-    throw UserError(
-        fmt::format("it does not offer {} {}, which was measured", row.element_types, row.options),
-        Where{manifest.string(), ""}, "Restore what the manifest was, or sweep again.");
-  }
-
-  std::vector<fs::path> folders_;
-  std::vector<SweepRecord> sweeps_;
-  Deployment& deployment_;
-  std::map<std::array<std::string, 3>, const TemplateSpec*> known_;
-  std::map<fs::path, const DeployedSource*> sources_;
-};
-
-Problem problem_of(const Trial& row, const TemplateSpec& spec) {
-  const Json sizes = object_of(row.dimensions);
-  Problem problem;
-  const auto size = [&](const std::string& name) {
-    return sizes.contains(name) && sizes[name].is_number_integer() ? sizes[name].get<std::int64_t>() : 0;
-  };
-  for (const std::string& name : spec.operation.dimensions) problem.dimensions.emplace_back(name, size(name));
-  for (const LeadingDimension& leading : spec.operation.leading_dimensions)
-    if (size(leading.name) > 0) problem.leading.emplace_back(leading.name, size(leading.name));
-  for (const auto& [name, value] : problem.dimensions)
-    if (value < 1)
-      throw UserError(fmt::format("a row of {} has no valid size {}", row.problem, name), spec.where,
-                      "The operation has changed since: sweep again.");
-  return problem;
-}
-
-Configuration configuration_of(const Trial& row, const TemplateSpec& spec) {
-  const Json values = object_of(row.parameters);
-  Configuration configuration;
-  for (const Parameter& parameter : spec.parameters) {
-    const auto found = values.find(parameter.name);
-    std::optional<Value> value =
-        found == values.end() ? std::nullopt : recorded_value(parameter.values, *found);
-    if (!value)
-      throw UserError(
-          fmt::format("a row of {} has no valid value for parameter {}", row.problem, parameter.name),
-          spec.where, "The template has changed since: sweep again.");
-    configuration.values.push_back(std::move(*value));
-  }
-  return configuration;
-}
-
 /// NVRTC's options for a configuration, but for the architecture, which a program chooses.
 std::vector<std::string> options_of(const DeployedKernel& kernel, const Instantiator& instantiator) {
-  const Instance instance = instantiator.instantiate(kernel.configuration, kMultiprocessors);
+  const Instance instance = instantiator.instantiate(kernel.configuration, kAnyMultiprocessors);
   std::vector<std::string> options = make_compile_request({}, kernel.source->text, instance, "").options;
   options.erase(options.begin());
   return options;
@@ -191,11 +89,12 @@ std::vector<Problem> probes(const PortfolioTable& table, const Problem& one) {
 class Builder {
  public:
   Builder(const Database& database, const DeploymentRequest& request)
-      : database_(database), request_(request), templates_(database, request, deployment_) {}
+      : database_(database), request_(request), recorded_(database, request.template_folders) {}
 
   Deployment build() {
     std::vector<RecordedPortfolio> portfolios =
-        recorded_portfolios(database_, request_.filter, request_.portfolio);
+        recorded_portfolios(database_, request_.filter, request_.portfolio,
+                            [&](const PortfolioTable& table) { return recorded_.facts_of(table); });
     // Of sections that fit a problem equally the first one counts: what was measured, and what is newer.
     std::ranges::stable_sort(portfolios, std::greater<>(), [](const RecordedPortfolio& recorded) {
       std::int64_t newest = 0;
@@ -222,14 +121,14 @@ class Builder {
     std::vector<std::optional<std::size_t>> places;
     for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
       DeployedKernel own = kernel_of(table.kernels[recorded.portfolio.kernels[i]].row);
-      const auto [architecture, scalars, waves] =
-          std::tuple(own.row.architecture, own.row.scalars, own.row.waves);
+      const auto [architecture, scalars, at_once] =
+          std::tuple(own.row.architecture, own.row.scalars, recorded_.blocks_at_once(own));
       const auto kernel = add_kernel(std::move(own));
       places.push_back(kernel ? std::optional(section.candidates.size()) : std::nullopt);
       if (!kernel) continue;
       if (section.candidates.empty()) section.architecture = architecture;
       if (section.candidates.empty()) section.scalars = scalars;
-      section.candidates.push_back({*kernel, recorded.portfolio.models[i], waves});
+      section.candidates.push_back({*kernel, recorded.portfolio.models[i], at_once});
     }
     if (section.candidates.empty()) return;
     const TemplateSpec& spec = *deployment_.kernels[section.candidates.front().kernel].spec;
@@ -255,6 +154,15 @@ class Builder {
     return "";
   }
 
+  const DeployedSource& source_of(const TemplateSpec& spec) {
+    const auto [known, is_new] = sources_.try_emplace(spec.folder, nullptr);
+    if (is_new)
+      known->second = &deployment_.sources.emplace_back(DeployedSource{
+          read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false),
+          fs::path("kernels") / spec.name / spec.source.parent_path().lexically_relative(spec.folder)});
+    return *known->second;
+  }
+
   /// None, which is noted, for a kernel that no function of one GPU can launch.
   std::optional<std::size_t> add_kernel(DeployedKernel kernel) {
     if (const std::string why = why_not(*kernel.spec); !why.empty()) {
@@ -262,7 +170,7 @@ class Builder {
       if (!is_among(note, notes_)) notes_.push_back(note);
       return std::nullopt;
     }
-    kernel.source = &templates_.source_of(*kernel.spec);
+    kernel.source = &source_of(*kernel.spec);
     kernel.code = plan_code(*kernel.spec, kernel.problem, kernel.configuration);
     add_options(kernel);
     const std::string identity = fmt::format("{} {} {} {} {} {}", kernel.spec->folder.string(),
@@ -282,10 +190,10 @@ class Builder {
 
   void add_options(DeployedKernel& kernel) {
     DeployedKernel measured = kernel;
-    measured.problem = problem_of(kernel.row, *kernel.spec);
-    measured.configuration = configuration_of(kernel.row, *kernel.spec);
+    measured.problem = RecordedKernels::problem_of(kernel.row, *kernel.spec);
+    measured.configuration = RecordedKernels::configuration_of(kernel.row, *kernel.spec);
     const auto of = [&](const DeployedKernel& one) {
-      const Instantiator* const there = instantiator(*one.spec, one.problem);
+      const Instantiator* const there = recorded_.instantiator(one, one.problem);
       if (there == nullptr)
         throw UserError(fmt::format("has no value at {}", one.problem.label()), one.spec->where,
                         "The template has changed since: sweep again.");
@@ -309,62 +217,13 @@ class Builder {
     }
   }
 
-  DeployedKernel kernel_of(std::int64_t row) {
-    DeployedKernel kernel;
-    kernel.row = database_.row(row);
-    kernel.spec = &templates_.of(kernel.row);
-    kernel.problem = problem_of(kernel.row, *kernel.spec);
-    kernel.configuration = configuration_of(kernel.row, *kernel.spec);
-    return kernel;
-  }
-
-  /// Null where the template's expressions have no value for the problem.
-  const Instantiator* instantiator(const TemplateSpec& spec, const Problem& problem) {
-    const auto [known, is_new] = instantiators_.try_emplace({&spec, problem.label()}, nullptr);
-    try {
-      if (is_new) known->second = std::make_shared<const Instantiator>(spec, problem);
-    } catch (const UserError&) {
-    }
-    return known->second.get();
-  }
-
-  /// None where the configuration's expressions have no value for the problem.
-  std::optional<Instance> instance(const DeployedKernel& kernel, const Problem& problem) {
-    const Instantiator* const there = instantiator(*kernel.spec, problem);
-    try {
-      if (there != nullptr) return there->instantiate(kernel.configuration, kMultiprocessors);
-    } catch (const UserError&) {
-    }
-    return std::nullopt;
-  }
-
-  /// For each problem whether a kernel can be launched there as it is compiled for its own.
-  std::vector<bool> can_run(const DeployedKernel& kernel, std::span<const Problem> problems) {
-    const std::optional<Instance> own = instance(kernel, kernel.problem);
-    std::vector<bool> all;
-    for (const Problem& problem : problems) {
-      const Instantiator* const there = own ? instantiator(*kernel.spec, problem) : nullptr;
-      const bool is_allowed = there != nullptr && there->allows(kernel.configuration, kMultiprocessors);
-      const std::optional<Instance> other = is_allowed ? instance(kernel, problem) : std::nullopt;
-      const auto fits = [&](const KernelLaunch& launch) {
-        const Dim3& grid = launch.grid;
-        const auto compiled = std::ranges::find(own->launches, launch.listed, &KernelLaunch::listed);
-        return grid.x <= kLargestGrid.x && grid.y <= kLargestGrid.y && grid.z <= kLargestGrid.z &&
-               compiled != own->launches.end() && compiled->kernel_expression == launch.kernel_expression;
-      };
-      all.push_back(other && other->defines == own->defines && std::ranges::all_of(other->launches, fits));
-    }
-    return all;
-  }
-  bool can_run(const DeployedKernel& kernel, const Problem& problem) {
-    return can_run(kernel, std::span(&problem, 1)).front();
-  }
+  DeployedKernel kernel_of(std::int64_t row) { return {recorded_.of_row(row), nullptr, {}, {}}; }
 
   /// Gives a kernel parameters that can run its problem, as many of them its own as possible. False where
   /// there are none.
   bool adapt(DeployedKernel& kernel) {
     constexpr std::uint64_t kMostTried = 4096;
-    const auto key = std::pair(kernel.spec, kernel.problem.label());
+    const auto key = std::pair(kernel.spec.get(), kernel.problem.label());
     const auto [known, is_new] = adapted_.try_emplace(key, std::nullopt);
     if (is_new) {
       try {
@@ -377,7 +236,7 @@ class Builder {
           std::size_t equal = 1;
           for (std::size_t j = 0; j < other.configuration.values.size(); ++j)
             equal += other.configuration.values[j] == kernel.configuration.values[j] ? 1 : 0;
-          if (equal <= most || !can_run(other, other.problem)) continue;
+          if (equal <= most || !recorded_.can_run(other, other.problem)) continue;
           most = equal;
           known->second = other.configuration;
         }
@@ -394,7 +253,7 @@ class Builder {
   void add_fallbacks(const PortfolioTable& table, DeployedSection& section) {
     std::vector<Problem> open = probes(table, deployment_.kernels[section.candidates.front().kernel].problem);
     for (const DeployedCandidate& candidate : section.candidates) {
-      const std::vector<bool> known = can_run(deployment_.kernels[candidate.kernel], open);
+      const std::vector<bool> known = recorded_.can_run(deployment_.kernels[candidate.kernel], open);
       std::size_t i = 0;
       std::erase_if(open, [&](const Problem&) { return known[i++]; });
     }
@@ -419,7 +278,7 @@ class Builder {
       }
     }
     std::vector<std::vector<bool>> runs;  // by kernel, and problem that was open at first
-    for (const DeployedKernel& kernel : others) runs.push_back(can_run(kernel, open));
+    for (const DeployedKernel& kernel : others) runs.push_back(recorded_.can_run(kernel, open));
     std::vector<bool> is_open(open.size(), true);
     const auto gain = [&](const std::vector<bool>& known) {
       std::size_t count = 0;
@@ -442,7 +301,7 @@ class Builder {
         const auto takes = [&](const DeployedKernel& kernel) {
           added = kernel;
           added.problem = problem;
-          return can_run(added, problem);
+          return recorded_.can_run(added, problem);
         };
         const auto adapts = [&](const DeployedKernel& kernel) {
           added = kernel;
@@ -453,7 +312,7 @@ class Builder {
         if (is_unmeasured && std::ranges::none_of(others, adapts)) continue;
       }
       std::size_t more = 0;
-      const std::vector<bool> known = can_run(added, open);
+      const std::vector<bool> known = recorded_.can_run(added, open);
       for (std::size_t i = 0; i < open.size(); ++i) {
         more += is_open[i] && known[i] ? 1 : 0;
         is_open[i] = is_open[i] && !known[i];
@@ -462,8 +321,8 @@ class Builder {
       // times a size has the same divisors that are powers of two.
       Problem tripled = added.problem;
       for (auto& [name, size] : tripled.dimensions) size *= 3;
-      const bool is_other = added.problem != problem_of(added.row, *added.spec);
-      if (is_other && more == 0 && !can_run(added, tripled)) continue;
+      const bool is_other = added.problem != RecordedKernels::problem_of(added.row, *added.spec);
+      if (is_other && more == 0 && !recorded_.can_run(added, tripled)) continue;
       unmeasured_ += is_unmeasured ? 1 : 0;
       if (const auto kernel = add_kernel(std::move(added))) section.candidates.push_back({*kernel, {}, {}});
     }
@@ -506,10 +365,10 @@ class Builder {
   const Database& database_;
   const DeploymentRequest& request_;
   Deployment deployment_;
-  Templates templates_;
-  std::map<std::string, std::size_t> numbers_;  ///< of kernels
+  RecordedKernels recorded_;
+  std::map<std::filesystem::path, const DeployedSource*> sources_;  ///< by folder of the template
+  std::map<std::string, std::size_t> numbers_;                      ///< of kernels
   std::map<std::array<std::string, 4>, std::size_t> operations_;
-  std::map<std::pair<const TemplateSpec*, std::string>, std::shared_ptr<const Instantiator>> instantiators_;
   std::map<std::pair<const TemplateSpec*, std::string>, std::optional<Configuration>> adapted_;
   std::size_t unmeasured_ = 0;
   std::set<std::string> changed_;
@@ -517,17 +376,6 @@ class Builder {
 };
 
 }  // namespace
-
-std::optional<Value> recorded_value(const std::vector<Value>& known, const nlohmann::ordered_json& json) {
-  if (const Value* const written = WrittenAs(known).find(json.dump())) return *written;
-  Value value;
-  return from_json(json, value) ? std::optional(value) : std::nullopt;
-}
-
-std::string DeployedKernel::name() const {
-  const std::string values = to_text(configuration.named(*spec));
-  return row.template_name + (values.empty() ? "" : " " + values);
-}
 
 Deployment make_deployment(const Database& database, const DeploymentRequest& request) {
   return Builder(database, request).build();

@@ -9,6 +9,7 @@
 
 #include "compile/source.h"
 #include "deploy/plan_code.h"
+#include "deploy/recorded_kernels.h"
 #include "output/portfolio.h"
 #include "store/trial.h"
 
@@ -35,24 +36,17 @@ struct DeployedSource {
   std::vector<std::string> include_folders() const;
 };
 
-/// A configuration with the template that it is of, as that is now.
-struct DeployedKernel {
-  Trial row;
-  const TemplateSpec* spec = nullptr;
+struct DeployedKernel : RecordedKernel {
   const DeployedSource* source = nullptr;
-  Problem problem;  ///< of the row
-  Configuration configuration;
   std::vector<std::string> options;  ///< of NVRTC, but for the architecture
   PlanCode code;
-
-  std::string name() const;  ///< "sgemm_warptile BM=128 BN=64"
 };
 
 /// A kernel of a section.
 struct DeployedCandidate {
   std::size_t kernel = 0;
-  TimeModel model;    ///< without terms: nothing predicts it
-  std::string waves;  ///< of its row on this GPU
+  TimeModel model;                           ///< without terms: nothing predicts it
+  std::vector<std::int64_t> blocks_at_once;  ///< by launch, on this GPU; empty: not known
 };
 
 /// Measured on one GPU, with one set of scalars.
@@ -68,13 +62,12 @@ struct DeployedSection {
 /// An operation with its types and options: a function of the program.
 struct DeployedOperation {
   std::string name;  ///< "gemm_f32"; no two operations have one
-  const TemplateSpec* spec = nullptr;
+  std::shared_ptr<const TemplateSpec> spec;
   Problem problem;  ///< one that it was measured on
   std::vector<DeployedSection> sections;
 };
 
 struct Deployment {
-  std::deque<TemplateSpec> templates;
   std::deque<DeployedSource> sources;
   std::vector<DeployedKernel> kernels;
   std::vector<DeployedOperation> operations;
@@ -100,10 +93,6 @@ bool is_architecture(const std::string& text);
 /// That of a section's rows; empty where they have none.
 std::string architecture_of(const DeployedSection& section);
 
-/// The value of a parameter as its template writes it, which may have 1 where another tool's recording has
-/// true; what `known` does not have stays as it is. None for what is no plain value.
-std::optional<Value> recorded_value(const std::vector<Value>& known, const nlohmann::ordered_json& json);
-
 /// What else a folder has, by path: the files that kernels are compiled from, and the program around them.
 struct FolderOptions {
   std::string name_space = "tuned";
@@ -114,6 +103,9 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
 
 /// The name as C++ takes it: keywords get an underscore behind them, and other characters become one.
 std::string identifier_of(const std::string& name);
+
+/// "TUNED_L40" of "tuned::l40".
+std::string macro_of(const std::string& name_space);
 
 /// Throws UserError unless the text names a namespace, such as "sizes" or "tuned::sizes".
 void check_header_namespace(const std::string& text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string_view>
 
 #include "base/error.h"
@@ -158,8 +159,7 @@ class HeaderWriter {
       tables_ += fmt::format("inline constexpr double {}_scalars[] = {{{}}};\n", name, join(scalars, ", "));
     std::string candidates;
     for (const DeployedCandidate& candidate : section.candidates)
-      candidates +=
-          fmt::format("    {{&kKernels[{}], {}}},\n", candidate.kernel, time_function(candidate, section));
+      candidates += fmt::format("    {{&kKernels[{}], {}}},\n", candidate.kernel, time_function(candidate));
     std::string tuned;
     for (std::size_t i = 0; i < section.fastest.size(); ++i) {
       const FastestKernelOn& fastest = section.fastest[i];
@@ -185,10 +185,9 @@ class HeaderWriter {
     return otherwise;
   }
 
-  /// "nullptr" where nothing predicts the time, or not in C++; else a function that computes
+  /// "nullptr" where nothing predicts the time; else a function that computes
   /// "2.1 + 0.31 * waves[0] + 0.00024 * waves[0] * size(n[2])".
-  std::string time_function(const DeployedCandidate& candidate, const DeployedSection& section) {
-    bool is_known = !candidate.model.terms().empty();
+  std::string time_function(const DeployedCandidate& candidate) {
     bool by_waves = false;
     std::vector<std::string> terms;
     for (const TimeModel::Term& term : candidate.model.terms()) {
@@ -197,19 +196,14 @@ class HeaderWriter {
       if (term.launch) text += fmt::format(" * waves[{}]", *term.launch);
       for (const std::size_t size : term.sizes) text += fmt::format(" * size(n[{}])", size);
     }
-    std::vector<std::string> waves;
-    for (const Json& expression : by_waves ? parsed_cell(candidate.waves) : Json()) {
-      const auto cpp = expression.is_string() ? cpp_number(expression.get<std::string>(), section.dimensions)
-                                              : std::nullopt;
-      is_known = is_known && cpp.has_value();
-      waves.push_back(fmt::format("waves_of({})", cpp.value_or("")));
-    }
-    if (!is_known || (by_waves && waves.empty())) return "nullptr";
-    const std::string declaration =
-        by_waves ? fmt::format("  const double waves[] = {{{}}};\n", join(waves, ", ")) : "";
+    if (terms.empty() || (by_waves && candidate.blocks_at_once.empty())) return "nullptr";
+    const DeployedKernel& kernel = deployment_.kernels[candidate.kernel];
+    std::string waves;
+    if (by_waves)
+      waves = waves_code(*kernel.spec, kernel.problem, kernel.configuration, candidate.blocks_at_once);
     tables_ +=
-        fmt::format("inline double time_us{}([[maybe_unused]] const long long* n) {{\n{}  return {};\n}}\n",
-                    times_, declaration, join(terms, " + "));
+        fmt::format("inline double time_us{}([[maybe_unused]] const Value* n) {{\n{}  return {};\n}}\n",
+                    times_, waves, join(terms, " + "));
     return fmt::format("time_us{}", times_++);
   }
 
@@ -299,6 +293,12 @@ std::string identifier_of(const std::string& name) {
   std::ranges::replace_if(
       text, [](char c) { return !is_identifier_part(c); }, '_');
   return is_identifier(text) ? text : "_" + text;
+}
+
+std::string macro_of(const std::string& name_space) {
+  std::string name = std::regex_replace(name_space, std::regex("::"), "_");
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
 }
 
 void check_header_namespace(const std::string& text) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "deploy/recorded_kernels.h"
 #include "space/operators.h"
 #include "space/parser.h"
 #include "space/program.h"
@@ -159,11 +160,32 @@ class PlanWriter {
     add_workspaces();
     add_constants();
     for (std::size_t i = 0; i < spec_.launches.size(); ++i) add_launch(i);
+    code_.statements = derived_values() + body_;
+    return std::move(code_);
+  }
+
+  std::string waves(const std::vector<std::int64_t>& blocks_at_once) {
+    is_unlimited_ = true;
+    slots_[scope_.multiprocessors()] = to_scalar(std::int64_t{kUnlimitedMultiprocessors});
+    std::vector<std::string> all;
+    for (const Launch& launch : spec_.launches) {
+      if (!launch.when.text.empty() &&
+          !is_true(evaluate(Program(launch.when, scope_.launch_symbols()), Bindings{slots_, definitions_})))
+        continue;
+      std::string tiles = "1LL";
+      for (const ExprText& extent : launch.grid)
+        if (!extent.text.empty()) tiles = fmt::format("multiply({}, {})", tiles, text(extent));
+      all.push_back(fmt::format("waves_of({}, {}LL)", tiles, blocks_at_once[all.size()]));
+    }
+    return derived_values() + fmt::format("  const double waves[] = {{{}}};\n", join(all, ", "));
+  }
+
+  /// The derived values that are used.
+  std::string derived_values() {
     std::string first;
     for (const std::size_t i : used_)
       first += fmt::format("  const Value {} = {};\n", name_of_derived(i), texts_[i]);
-    code_.statements = first + body_;
-    return std::move(code_);
+    return first;
   }
 
   std::string elements() {
@@ -214,7 +236,7 @@ class PlanWriter {
   /// The text of a name; notes that a derived value is used.
   std::string name_of(std::size_t slot) {
     if (slot < sizes_) return fmt::format("n[{}]", slot);
-    if (slot == scope_.multiprocessors()) return fmt::format("n[{}]", sizes_);
+    if (slot == scope_.multiprocessors() && !is_unlimited_) return fmt::format("n[{}]", sizes_);
     const std::size_t place = slot - scope_.first_derived();
     const bool is_derived = slot >= scope_.first_derived() && place < derived_.size();
     if (!is_derived) return literal(slots_[slot]);
@@ -396,7 +418,8 @@ class PlanWriter {
   std::vector<Scalar> slots_;
   std::vector<const Program*> definitions_;
   std::vector<SyntaxNode> derived_;
-  std::vector<bool> varies_;  ///< by derived value: whether sizes, scalars or the GPU decide on it
+  std::vector<bool> varies_;   ///< by derived value: whether sizes, scalars or the GPU decide on it
+  bool is_unlimited_ = false;  ///< the GPU has as many multiprocessors as anything asks for
   std::set<std::size_t> used_;
   std::map<std::size_t, std::string> texts_;
   ExpressionWriter writer_;
@@ -443,17 +466,9 @@ std::string problem_code(const TemplateSpec& spec, const Problem& problem) {
   return PlanWriter(spec, problem, {}).problem();
 }
 
-std::optional<std::string> cpp_number(const std::string& expression,
-                                      const std::vector<std::string>& dimensions) {
-  try {
-    SymbolTable symbols;
-    for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
-    const ExpressionWriter writer([](std::size_t slot) { return fmt::format("n[{}]", slot); });
-    std::string text = writer.text(parse({expression, {}}, symbols));
-    if (is_for_compilers(text)) return text;
-  } catch (const UserError&) {
-  }
-  return std::nullopt;
+std::string waves_code(const TemplateSpec& spec, const Problem& problem, const Configuration& configuration,
+                       const std::vector<std::int64_t>& blocks_at_once) {
+  return PlanWriter(spec, problem, configuration).waves(blocks_at_once);
 }
 
 std::string cpp_literal(const std::string& text) {

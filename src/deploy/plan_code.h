@@ -36,11 +36,10 @@ std::string elements_code(const TemplateSpec& spec, const Problem& problem);
 /// tells the buffers of the operation for given sizes and what errors are allowed.
 std::string problem_code(const TemplateSpec& spec, const Problem& problem);
 
-/// A C++ expression of the type Value (values.h.in) for a number or a condition over dimensions, such as
-/// ceil_div(n[0], 128LL), where n has the sizes in the order of `dimensions`. None if the text is not such an
-/// expression, which an untrusted database may have.
-std::optional<std::string> cpp_number(const std::string& expression,
-                                      const std::vector<std::string>& dimensions);
+/// Statements that define `double waves[]`, by launch (RecordedKernels::waves()): the thread blocks on a GPU
+/// of unlimited multiprocessors over those that the GPU holds at once.
+std::string waves_code(const TemplateSpec& spec, const Problem& problem, const Configuration& configuration,
+                       const std::vector<std::int64_t>& blocks_at_once);
 
 /// A C++ string literal of the bytes of a text, quotes included: printable ASCII, and octal escapes.
 std::string cpp_literal(const std::string& text);

@@ -40,6 +40,11 @@ Json parsed_cell(const std::string& text) {
   return Json::parse(modest ? text : "", nullptr, false);
 }
 
+Json object_of(const std::string& text) {
+  Json parsed = parsed_cell(text);
+  return parsed.is_object() ? parsed : Json::object();
+}
+
 Json parsed_or_null(const std::string& text) {
   Json parsed = parsed_cell(text);
   return parsed.is_discarded() ? Json() : parsed;

@@ -19,6 +19,8 @@ std::string value_text(const nlohmann::ordered_json& value);
 /// The JSON that a cell's text is; discarded when it is none, or more than a row of tiletune's has: what is
 /// nested without end would exhaust the stack when it is written.
 nlohmann::ordered_json parsed_cell(const std::string& text);
+/// As parsed_cell(); an empty object where that is none.
+nlohmann::ordered_json object_of(const std::string& text);
 /// As parsed_cell(); null where that is discarded.
 nlohmann::ordered_json parsed_or_null(const std::string& text);
 /// Null for none.

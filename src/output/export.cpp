@@ -104,8 +104,7 @@ Json baselines_of(const RankingGroup& group, const Database& database) {
   for (const RankedRow& row : group.rows) {
     if (row.rank != 0) continue;
     const Trial trial = database.row(row.id);
-    Json derived = parsed_cell(trial.derived);
-    if (!derived.is_object()) derived = Json::object();
+    const Json derived = object_of(trial.derived);
     Json baseline{{"name", trial.template_name},
                   {"library", derived.value("library", Json())},
                   {"kernel", trial.kernel_expression},
@@ -125,9 +124,8 @@ Json entry_of(const Trial& trial, const RankingGroup& group, std::size_t tied, c
       trial, {"operation", "operation_hash", "options", "element_types", "scalars", "cache", "source"}));
   const std::string banner = group_banner(group);
   if (!banner.empty()) entry["note"] = banner;
-  entry.update(
-      columns_json(trial, {"template", "parameters", "derived", "kernel_expression", "compile_options",
-                           "launch", "launch_shares", "size_conditions", "waves", "warnings"}));
+  entry.update(columns_json(trial, {"template", "parameters", "derived", "kernel_expression",
+                                    "compile_options", "launch", "launch_shares", "warnings"}));
   entry["resources"] = columns_json(
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
   entry["occupancy"] = columns_json(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",
@@ -190,16 +188,6 @@ void note_scalars(const std::vector<RankingGroup>& groups, const Database& datab
   request.note(first + ". --sweep N exports those of one sweep.");
 }
 
-std::vector<RankingGroup> groups_that_ran(const Database& database, const ExportRequest& request) {
-  RankingRows rows = ranking_rows(database, request.filter);
-  std::vector<RankingGroup> groups = rank_rows(rows);
-  newest_first(groups, database);
-  note_scalars(groups, database, request);
-  if (!groups.empty()) return groups;
-  throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
-                    "Loosen the filters, or run 'tiletune sweep' first.");
-}
-
 }  // namespace
 
 void newest_first(std::vector<RankingGroup>& groups, const Database& database) {
@@ -212,49 +200,34 @@ void newest_first(std::vector<RankingGroup>& groups, const Database& database) {
   groups = std::move(ordered);
 }
 
-Json best_as_json(const std::vector<RankingGroup>& groups, const Database& database) {
+std::vector<RankingGroup> groups_that_ran(const Database& database, const ExportRequest& request) {
+  RankingRows rows = ranking_rows(database, request.filter);
+  std::vector<RankingGroup> groups = rank_rows(rows);
+  newest_first(groups, database);
+  note_scalars(groups, database, request);
+  if (!groups.empty()) return groups;
+  throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
+                    "Loosen the filters, or run 'tiletune sweep' first.");
+}
+
+Json best_as_json(const std::vector<RankingGroup>& groups, const Database& database,
+                  const CompleteEntry& complete) {
   const std::vector<SweepRecord> sweeps = database.sweeps();
   Json document{{"tiletune_best", 1}, {"tiletune", kVersion}, {"best", Json::array()}};
   for (const RankingGroup& group : groups) {
     const std::vector<RankedRow> leaders = leaders_of(group);
     if (leaders.empty()) continue;
-    document["best"].push_back(
-        entry_of(database.row(leaders.front().id), group, leaders.size() - 1, database, sweeps));
-  }
-  return document;
-}
-
-Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
-                        const std::vector<RankingGroup>& groups, const Database& database) {
-  std::map<std::int64_t, std::pair<const RankingGroup*, int>> places;  // group and rank of a row
-  for (const RankingGroup& group : groups)
-    for (const RankedRow& row : group.rows) places.emplace(row.id, std::pair(&group, row.rank));
-  const std::vector<SweepRecord> sweeps = database.sweeps();
-  Json document{{"tiletune_best", 1}, {"tiletune", kVersion}, {"best", Json::array()}};
-  document["portfolios"] = Json::array();
-  for (const RecordedPortfolio& recorded : portfolios) {
-    std::vector<std::size_t> entries;
-    for (const std::size_t kernel : recorded.portfolio.kernels) {
-      const std::int64_t id = recorded.group.table.kernels[kernel].row;
-      const auto& [group, rank] = places.at(id);
-      const auto of_rank = std::ranges::count(group->rows, rank, &RankedRow::rank);
-      entries.push_back(document["best"].size());
-      document["best"].push_back(
-          entry_of(database.row(id), *group, static_cast<std::size_t>(of_rank) - 1, database, sweeps));
-    }
-    document["portfolios"].push_back(to_json(recorded, entries));
+    const std::int64_t row = leaders.front().id;
+    Json& entry = document["best"].emplace_back(
+        entry_of(database.row(row), group, leaders.size() - 1, database, sweeps));
+    if (complete) complete(row, entry);
   }
   return document;
 }
 
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
   const std::vector<RankingGroup> groups = groups_that_ran(database, request);
-  const Json document =
-      request.portfolio
-          ? portfolios_as_json(recorded_portfolios(database, request.filter, *request.portfolio), groups,
-                               database)
-          : best_as_json(groups, database);
-  out << json_text(document, 2) << '\n';
+  out << json_text(best_as_json(groups, database, request.complete), 2) << '\n';
 }
 
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts) {

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "output/portfolio.h"
-#include "rank/portfolio.h"
 #include "rank/ranking.h"
 #include "store/database.h"
 #include "store/trial.h"
@@ -36,17 +34,16 @@ nlohmann::ordered_json to_json(const CalibrationRecord& calibration);
 /// GPU, problem, source, operation, options or element types keep their places.
 void newest_first(std::vector<RankingGroup>& groups, const Database& database);
 
+/// Adds to an entry of best.json what is known of the row beside the database.
+using CompleteEntry = std::function<void(std::int64_t row, nlohmann::ordered_json& entry)>;
+
 /// The best configuration of each group as the JSON that `export --best` writes: schema, tool and version,
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
 /// occupancy, timing, roofline, verification, baselines, provenance. The best is the first kernel of the
 /// group; tied_with counts the others of its rank. Its text may hold broken UTF-8: dump with
 /// error_handler_t::replace.
-nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
-
-/// The kernels of portfolios in the same way, each on the problem of its smallest regret, and behind them
-/// "portfolios", which name the entries by their places. `groups` are those of all rows.
-nlohmann::ordered_json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
-                                          const std::vector<RankingGroup>& groups, const Database& database);
+nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database,
+                                    const CompleteEntry& complete = {});
 
 /// "ok 210, refused 12, compile_failed 3" in the outcomes' order; "nothing" when all are zero.
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts);
@@ -55,10 +52,9 @@ std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>&
 struct ExportRequest {
   TrialFilter filter = {};
   bool samples = false;  ///< every raw sample, too
-  std::optional<PortfolioOptions> portfolio =
-      {};  ///< few kernels for all problems instead of the best of each
   /// Takes what whoever uses the result should know, a line each; not called when empty.
   std::function<void(const std::string&)> note = {};
+  CompleteEntry complete = {};  ///< of best.json
 };
 
 /// All rows, the sweeps that made them and what was measured of GPUs as JSON, row by row.
@@ -69,8 +65,11 @@ void write_export(std::ostream& out, const Database& database, const ExportReque
 /// template and source, which a T4 file says nothing of, and when they are predicted.
 void write_t4(std::ostream& out, const Database& database, const ExportRequest& request);
 
-/// best_as_json() of all groups that ran, newest_first(), or the portfolios that are asked for. Notes entries
-/// that differ in scalars only. Throws NothingToDo where there are none.
+/// The groups of the rows that are asked for, newest_first(). Notes those that differ in scalars only. Throws
+/// NothingToDo where there are none.
+std::vector<RankingGroup> groups_that_ran(const Database& database, const ExportRequest& request);
+
+/// best_as_json() of groups_that_ran().
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request);
 
 }  // namespace tiletune

@@ -2,108 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "base/printable.h"
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "output/views.h"
-#include "space/program.h"
 
 namespace tiletune {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-using space::SymbolTable;
-
-/// An element of a recorded list of expressions: whether it is text, and its value, if it has one.
-using Evaluated = std::pair<bool, std::optional<Value>>;
-
-/// None where the list or the names of dimensions are not valid.
-std::optional<std::vector<Evaluated>> evaluate(const std::string& expressions,
-                                               const std::vector<std::int64_t>& sizes,
-                                               const std::vector<std::string>& dimensions) {
-  const nlohmann::ordered_json list = parsed_cell(expressions);
-  if (!list.is_array()) return std::nullopt;
-  SymbolTable symbols;
-  try {
-    for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-  const std::vector<Value> values(sizes.begin(), sizes.end());
-  std::vector<Evaluated> all;
-  for (const nlohmann::ordered_json& expression : list) {
-    Evaluated& one = all.emplace_back(expression.is_string(), std::nullopt);
-    try {
-      if (one.first)
-        one.second =
-            space::evaluate(space::Program({expression.get<std::string>(), Where{}}, symbols), values);
-    } catch (const UserError&) {
-    }
-  }
-  return all;
-}
-
-/// Whether sizes satisfy the conditions that a row has recorded (its column size_conditions). None where
-/// these are not all known. A condition that cannot be evaluated does not hold.
-std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
-                            const std::vector<std::string>& dimensions) {
-  const auto conditions = evaluate(size_conditions, sizes, dimensions);
-  if (!conditions) return std::nullopt;
-  bool is_known = true;
-  for (const auto& [is_expression, value] : *conditions) {
-    if (is_expression && !(value && space::is_true(space::to_scalar(*value)))) return false;
-    is_known = is_known && is_expression;
-  }
-  return is_known ? std::optional(true) : std::nullopt;
-}
-
-/// The waves that a row has recorded (its column waves), for sizes; empty where they are not all known.
-std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
-                             const std::vector<std::string>& dimensions) {
-  std::vector<double> all;
-  for (const auto& [is_expression, value] :
-       evaluate(waves, sizes, dimensions).value_or(std::vector<Evaluated>())) {
-    const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    if (number == nullptr || *number < 0) return {};
-    all.push_back(static_cast<double>(*number));
-  }
-  return all;
-}
-
-/// The function with its answers remembered.
-template <class Answer, class... Places>
-auto remembered(std::function<Answer(Places...)> answer) {
-  return [answer, known = std::map<std::tuple<Places...>, Answer>()](Places... places) mutable -> Answer {
-    const auto found = known.find({places...});
-    return found != known.end() ? found->second
-                                : known.emplace(std::tuple(places...), answer(places...)).first->second;
-  };
-}
-
-/// What kernels' rows say of other sizes. It refers to the table and the database.
-KernelFacts recorded_facts(const PortfolioTable& table, const Database& database) {
-  using OfKernel = std::function<std::string(std::size_t)>;
-  const auto column = [&](const char* name) -> OfKernel {
-    return remembered(OfKernel([&, name](std::size_t kernel) {
-      const Cell cell = database.cell(table.kernels[kernel].row, column_by_name(name));
-      const auto* const text = std::get_if<std::string>(&cell);
-      return text != nullptr ? *text : std::string();
-    }));
-  };
-  using May = std::function<bool(std::size_t, std::size_t)>;
-  using WavesOf = std::function<Waves(std::size_t, std::size_t)>;
-  const May may_run = [&, conditions = column("size_conditions")](std::size_t kernel, std::size_t problem) {
-    return satisfy(table.problems[problem].sizes, conditions(kernel), table.dimensions).value_or(true);
-  };
-  const WavesOf waves = [&, texts = column("waves")](std::size_t kernel, std::size_t problem) {
-    return waves_at(table.problems[problem].sizes, texts(kernel), table.dimensions);
-  };
-  return {remembered(may_run), remembered(waves)};
-}
-
 /// "0.53"; "-" for what is not a finite number.
 std::string percent_text(double percent) {
   return std::isfinite(percent) ? fmt::format("{:.2f}", percent) : "-";
@@ -151,12 +59,13 @@ void check_held_out(const std::set<std::string>& labels, const std::vector<Portf
 }  // namespace
 
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
-                                                   const PortfolioOptions& options) {
+                                                   const PortfolioOptions& options,
+                                                   const FactsOfTable& facts_of) {
   std::vector<RecordedPortfolio> portfolios;
   std::vector<PortfolioGroup> groups = portfolio_groups(database, filter);
   if (!groups.empty()) check_held_out(options.held_out, groups);
   for (PortfolioGroup& group : groups) {
-    Portfolio portfolio = make_portfolio(group.table, options, recorded_facts(group.table, database));
+    Portfolio portfolio = make_portfolio(group.table, options, facts_of(group.table));
     if (!portfolio.kernels.empty()) portfolios.push_back({std::move(group), std::move(portfolio)});
   }
   if (!portfolios.empty()) return portfolios;
@@ -195,28 +104,6 @@ std::vector<FastestKernelOn> fastest_kernels(const RecordedPortfolio& recorded) 
   return all;
 }
 
-Json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& entries) {
-  const PortfolioGroup& group = recorded.group;
-  Json json{{"gpu", group.what.gpu}, {"source", name(group.what.source)}};
-  json["conditions"] = group.what.conditions;
-  json["dimensions"] = group.table.dimensions;
-  json["kernels"] = entries;
-  json["times"] = Json::array();
-  for (const TimeModel& model : recorded.portfolio.models) {
-    Json& terms = json["times"].emplace_back(model.terms().empty() ? Json() : Json::array());
-    for (const TimeModel::Term& term : model.terms()) {
-      Json& entry = terms.emplace_back(Json{{"us", term.us}});
-      if (term.launch) entry["launch"] = *term.launch;
-      if (!term.sizes.empty()) entry["sizes"] = Json::array();
-      for (const std::size_t size : term.sizes) entry["sizes"].push_back(group.table.dimensions[size]);
-    }
-  }
-  json["fastest"] = Json::array();
-  for (const FastestKernelOn& fastest : fastest_kernels(recorded))
-    json["fastest"].push_back({{"sizes", fastest.sizes}, {"kernel", entries[fastest.kernel]}});
-  return json;
-}
-
 namespace {
 
 std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database& database) {
@@ -226,35 +113,18 @@ std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database&
   return kernels;
 }
 
-/// "w = ceil_div(ceil_div(N, 128), 132)", of several launches w1, w2.
-Lines wave_lines(const std::string& waves) {
-  Lines lines;
-  const Json list = parsed_cell(waves);
-  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
-    const std::string name = list.size() == 1 ? "w" : fmt::format("w{}", i + 1);
-    if (list[i].is_string()) lines.push_back(fmt::format("{} = {}", name, list[i].get<std::string>()));
-  }
-  return lines;
-}
-
-/// "  kernel 1: 2.1 + 0.000241 * w * K" and such, and what the waves are.
-Lines time_lines(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels) {
-  Lines lines{"predicted time in us on other sizes"};
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const std::vector<TimeModel::Term>& all = recorded.portfolio.models[i].terms();
-    const bool by_waves =
-        std::ranges::any_of(all, [](const TimeModel::Term& term) { return term.launch.has_value(); });
-    const Lines waves = by_waves ? wave_lines(kernels[i].waves) : Lines();
+/// "  kernel 1: 2.1 + 0.000241 * w * K" and such.
+Lines time_lines(const RecordedPortfolio& recorded) {
+  Lines lines{"predicted time in us on other sizes; w: waves of thread blocks"};
+  for (std::size_t i = 0; i < recorded.portfolio.models.size(); ++i) {
     std::vector<std::string> terms;
-    for (const TimeModel::Term& term : all) {
+    for (const TimeModel::Term& term : recorded.portfolio.models[i].terms()) {
       std::vector<std::string> factors{fmt::format("{:.3g}", term.us)};
-      if (term.launch) factors.push_back(waves.size() == 1 ? "w" : fmt::format("w{}", *term.launch + 1));
+      if (term.launch) factors.push_back(fmt::format("w{}", *term.launch + 1));
       for (const std::size_t size : term.sizes) factors.push_back(recorded.group.table.dimensions[size]);
       terms.push_back(join(factors, " * "));
     }
     lines.push_back(fmt::format("  kernel {}: {}", i + 1, printable(join(terms, " + "))));
-    for (const std::string& line : waves) lines.push_back("    " + printable(line));
-    if (by_waves) lines.front() = "predicted time in us on other sizes; w: waves of thread blocks";
   }
   return lines;
 }
@@ -306,8 +176,7 @@ ViewRows problem_rows(const RecordedPortfolio& recorded, const Database& databas
       const Trial kernel = place ? kernels[*place] : Trial();
       const auto untuned = std::ranges::find(portfolio.untuned, i, &UntunedProblem::problem);
       const bool is_judged = untuned != portfolio.untuned.end();
-      // Each fold of a cross-validation has kernels of its own.
-      const auto predicted = is_judged && portfolio.folds == 0 ? untuned->kernel : std::nullopt;
+      const auto predicted = is_judged ? untuned->kernel : std::nullopt;
       visit({problem.label, problem.best_us, number(place), count_cell(place), kernel.template_name,
              kernel.parameters, 100 * regrets[i], number(predicted), count_cell(predicted),
              is_judged ? Cell(100 * untuned->regret) : Cell()});
@@ -341,14 +210,6 @@ TextTable kernels_table(const RecordedPortfolio& recorded, const std::vector<Tri
   });
 }
 
-/// How problems that were not tuned were judged.
-std::string method_of(const Portfolio& portfolio) {
-  if (portfolio.folds == 0) return fmt::format("{} held out", portfolio.untuned.size());
-  return portfolio.folds == portfolio.untuned.size()
-             ? "cross-validation, leaving one out"
-             : fmt::format("cross-validation with {} folds", portfolio.folds);
-}
-
 ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   const std::vector<Trial> kernels = kernels_of(recorded, database);
   const std::vector<PortfolioProblem>& problems = recorded.group.table.problems;
@@ -357,8 +218,8 @@ ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   table.hide_empty_columns();
   Lines lines{"the best of the kernels, " + summary_text(tuned_regrets(recorded, portfolio.kernels)),
               portfolio.untuned.empty()
-                  ? "problems that were not tuned: not estimated, it takes two problems"
-                  : fmt::format("problems that were not tuned ({}): {}", method_of(portfolio),
+                  ? "problems that were not tuned: not judged; hold some out (--held-out)"
+                  : fmt::format("problems that were not tuned ({} held out): {}", portfolio.untuned.size(),
                                 summary_text(untuned_regrets(portfolio)))};
   if (const std::vector<double> held_out = tuned_regrets(recorded, portfolio.kernels, false);
       !held_out.empty())
@@ -368,26 +229,23 @@ ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
     gaps[gap.kernel].push_back(printable(problems[gap.problem].label));
   for (const auto& [kernel, labels] : gaps)
     lines.push_back(fmt::format("kernel {} was not measured on {}", kernel + 1, first_of(labels)));
-  return {curve_table(recorded), kernels_table(recorded, kernels), Verbatim{time_lines(recorded, kernels)},
+  return {curve_table(recorded), kernels_table(recorded, kernels), Verbatim{time_lines(recorded)},
           std::move(table), std::move(lines)};
 }
 
 /// All but the problems.
 Json facts_of(const RecordedPortfolio& recorded, const Database& database) {
   const PortfolioTable& table = recorded.group.table;
-  std::vector<std::size_t> places(recorded.portfolio.kernels.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  Json json = to_json(recorded, places);
-  json["kernels"] = Json::array();
+  Json json{{"dimensions", table.dimensions}, {"kernels", Json::array()}, {"fastest", Json::array()}};
   for (const Trial& trial : kernels_of(recorded, database))
     json["kernels"].push_back({{"template", trial.template_name},
                                {"parameters", parsed_or_null(trial.parameters)},
                                {"kernel_expression", trial.kernel_expression},
-                               {"size_conditions", parsed_or_null(trial.size_conditions)},
-                               {"waves", parsed_or_null(trial.waves)},
                                {"unmeasured", Json::array()}});
   for (const PortfolioGap& gap : gaps_of(recorded))
     json["kernels"][gap.kernel]["unmeasured"].push_back(table.problems[gap.problem].label);
+  for (const FastestKernelOn& fastest : fastest_kernels(recorded))
+    json["fastest"].push_back({{"sizes", fastest.sizes}, {"kernel", fastest.kernel}});
   json["curve"] = Json::array();
   for (const auto& set : recorded.portfolio.sets) {
     Json point{{"kernels", set.size()}};
@@ -397,10 +255,7 @@ Json facts_of(const RecordedPortfolio& recorded, const Database& database) {
   const Portfolio& portfolio = recorded.portfolio;
   json["tuned"] = to_json(summarise_regrets(tuned_regrets(recorded, portfolio.kernels)));
   json["untuned"] = nullptr;
-  if (!portfolio.untuned.empty()) {
-    json["untuned"] = to_json(summarise_regrets(untuned_regrets(portfolio)));
-    json["untuned"]["folds"] = portfolio.folds > 0 ? Json(portfolio.folds) : Json();
-  }
+  if (!portfolio.untuned.empty()) json["untuned"] = to_json(summarise_regrets(untuned_regrets(portfolio)));
   return json;
 }
 

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <random>
 #include <set>
 
 #include "base/hash.h"
@@ -184,25 +183,6 @@ std::vector<UntunedProblem> judged(const Portfolio& portfolio, const PortfolioTa
   return untuned;
 }
 
-void cross_validate(Portfolio& portfolio, const PortfolioTable& table, const PortfolioOptions& options,
-                    const KernelFacts& facts) {
-  const std::size_t count = table.problems.size();
-  if (count < 2 || options.folds < 2) return;
-  portfolio.folds = std::min(options.folds, count);
-  std::vector<std::size_t> dealt(count);
-  std::iota(dealt.begin(), dealt.end(), std::size_t{0});
-  // Fisher and Yates; as std::shuffle, but the same with every standard library.
-  std::mt19937_64 random(options.seed);
-  for (std::size_t i = count; i > 1; --i) std::swap(dealt[i - 1], dealt[random() % i]);
-  for (std::size_t fold = 0; fold < portfolio.folds; ++fold) {
-    std::vector<bool> training(count, true);
-    for (std::size_t i = fold; i < count; i += portfolio.folds) training[dealt[i]] = false;
-    const Portfolio without = trained_on(table, std::move(training), options.most_kernels, facts);
-    std::ranges::move(judged(without, table, facts), std::back_inserter(portfolio.untuned));
-  }
-  std::ranges::sort(portfolio.untuned, {}, &UntunedProblem::problem);
-}
-
 }  // namespace
 
 Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
@@ -213,7 +193,6 @@ Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& op
   Portfolio portfolio = trained_on(table, std::move(training), options.most_kernels, facts);
   if (portfolio.kernels.empty()) return portfolio;
   portfolio.untuned = judged(portfolio, table, facts);
-  if (portfolio.untuned.empty()) cross_validate(portfolio, table, options, facts);
   return portfolio;
 }
 

@@ -75,8 +75,6 @@ inline constexpr std::size_t kLargestPortfolio = 1000;
 
 struct PortfolioOptions {
   std::size_t most_kernels = 10;
-  std::size_t folds = 10;               ///< of the cross-validation; as many as problems: leave one out
-  std::uint64_t seed = 1;               ///< of the order in which problems are dealt to folds
   std::set<std::string> held_out = {};  ///< labels of problems that kernels and models are made without
 };
 
@@ -94,10 +92,7 @@ struct Portfolio {
   std::vector<bool> training;                  ///< by problem: whether they were chosen for it
   RegretMatrix regrets;                        ///< regrets of `kernels`
   std::vector<TimeModel> models;               ///< models of `kernels`, for problems that were not tuned
-  /// The problems that were held out; without any, all problems, each judged by kernels and models that were
-  /// made without it and the others of its fold. None where there are too few.
-  std::vector<UntunedProblem> untuned;
-  std::size_t folds = 0;  ///< 0: there was no such cross-validation
+  std::vector<UntunedProblem> untuned;         ///< the problems that were held out
 
   /// The kernel with the smallest regret on a problem, by its place; none where none was measured.
   std::optional<std::size_t> best_on(std::size_t problem) const;

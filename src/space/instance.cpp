@@ -229,7 +229,6 @@ struct Instantiator::Impl {
   std::optional<Program> min_compute_capability;
   std::optional<Program> max_compute_capability;
   std::vector<Program> constraints;
-  SizeConditions size_conditions;
   Workload workload;
   std::vector<KernelLaunch> input_launches;
   std::optional<KernelLaunch> reference;
@@ -243,7 +242,6 @@ struct Instantiator::Impl {
         steps(spec.steps, scope.launch_symbols()),
         min_compute_capability(parse_optional(spec.min_compute_capability, scope.symbols())),
         max_compute_capability(parse_optional(spec.max_compute_capability, scope.symbols())),
-        size_conditions(spec, problem, scope),
         workload(make_workload(spec, problem, scope)),
         input_launches(make_input_launches(spec, scope)),
         reference(make_reference(spec, scope)) {
@@ -352,9 +350,6 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);
   if (impl_->max_compute_capability)
     instance.max_compute_capability = compute_capability(*impl_->max_compute_capability, bindings);
-  instance.size_conditions = impl_->size_conditions.of(bindings);
-  const std::vector<TileCount> tiles = impl_->size_conditions.tiles(bindings);
-  for (const KernelLaunch& launch : instance.launches) instance.tiles.push_back(tiles[launch.listed]);
   return instance;
 }
 

@@ -177,13 +177,6 @@ struct ConstantCopy {
   }
 };
 
-/// The thread blocks of a launch for other sizes, or the tiles that they share where the GPU limits how many
-/// blocks there are.
-struct TileCount {
-  std::optional<std::string> expression;  ///< over the dimensions; none where it is not known
-  std::int64_t most_blocks = 0;           ///< however many tiles there are; 0: as many
-};
-
 /// One configuration for one problem with every expression evaluated.
 struct Instance {
   NamedValues parameters;
@@ -197,9 +190,6 @@ struct Instance {
   std::vector<SizedWorkspace> workspace;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
   std::optional<ComputeCapability> max_compute_capability;  ///< none: any
-  /// What must hold of other sizes to launch this kernel for them; see space/template_programs.h.
-  std::vector<std::optional<std::string>> size_conditions;
-  std::vector<TileCount> tiles;  ///< by launch
 };
 
 /// What all configurations of a template share for one problem.

@@ -135,6 +135,8 @@ class Known {
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
     for (const Column& column : trial_columns()) add("trial", normalised(added_column_sql(column)));
+    for (const char* dropped : {"size_conditions", "waves"})  // since schema 17
+      add("trial", fmt::format("\"{}\" TEXT", dropped));
     // Version 0.2 added columns to these tables of earlier ones.
     add("sweep", "shard TEXT NOT NULL DEFAULT ''");
     for (const CalibrationColumn& column : calibration_columns())

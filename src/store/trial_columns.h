@@ -30,11 +30,6 @@ TILETUNE_COLUMN(json, launch,
                 "grid (thread blocks), block (threads), dynamic_shared_bytes; or a list of launches")
 TILETUNE_COLUMN(json, launch_shares,
                 "each one's part of the time, 0 to 1, of a configuration with several launches")
-TILETUNE_COLUMN(json, size_conditions,
-                "what must hold of other sizes to launch this kernel for them; empty: not recorded")
-TILETUNE_COLUMN(json, waves,
-                "how often each launch fills the GPU with thread blocks, or with tiles that blocks share: "
-                "expressions over the sizes; empty: not recorded")
 TILETUNE_COLUMN(text, element_types, "types of the buffers; then of the accumulator")
 TILETUNE_COLUMN(
     text, source_key,

@@ -53,7 +53,7 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
     row.kernel_hash = kernel_hash(*compiled.binary);
     row.pipe = pipe_of(*candidate.task->spec, *compiled.binary);
     const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
-    add_admission(row, resources, admission, candidate.instance, gpu);
+    add_admission(row, resources, admission, candidate.instance);
     candidate.occupancies = admission.occupancies;
   } catch (const UserError& error) {
     row.outcome = Outcome::refused;

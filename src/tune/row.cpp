@@ -56,19 +56,6 @@ template <typename T>
 requires requires(T figure) { cell_of(figure); }
 Cell cell_of(const std::optional<T>& figure) { return figure ? cell_of(*figure) : Cell(); }
 
-std::string waves_text(const Instance& instance, const Admission& admission, const GpuModel& gpu) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
-    const TileCount& tiles = instance.tiles[i];
-    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
-    at_once *= gpu.multiprocessors;
-    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
-    const bool is_known = tiles.expression && at_once > 0;
-    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
-  }
-  return list.dump();
-}
-
 /// Puts every field into the column of its name, where there is one.
 template <HasFields Fields>
 void add_fields(Trial& trial, const Fields& fields) {
@@ -161,10 +148,6 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   trial.kernel_expression = kernels_text(instance);
   trial.compile_options = Json(request.options).dump();
   trial.launch = launch_text(instance, Arguments::always);
-  Json conditions = Json::array();
-  for (const std::optional<std::string>& condition : instance.size_conditions)
-    conditions.push_back(condition ? Json(*condition) : Json());
-  trial.size_conditions = conditions.dump();
   if (!instance.launches.empty()) trial.dynamic_shared_bytes = instance.launches.front().dynamic_shared_bytes;
   trial.source_key = request.key();
   trial.source_hash = Hasher().add(task.source->text).hex();
@@ -220,8 +203,8 @@ Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   Trial trial = measured;
   for (std::string Trial::*own :
        {&Trial::key, &Trial::operation, &Trial::operation_hash, &Trial::template_name, &Trial::parameters,
-        &Trial::derived, &Trial::kernel_expression, &Trial::compile_options, &Trial::size_conditions,
-        &Trial::waves, &Trial::source_key, &Trial::source_hash, &Trial::included_files})
+        &Trial::derived, &Trial::kernel_expression, &Trial::compile_options, &Trial::source_key,
+        &Trial::source_hash, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;
@@ -239,7 +222,7 @@ void add_warning(Trial& trial, const std::string& warning) {
 }
 
 void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
-                   const Instance& instance, const GpuModel& gpu) {
+                   const Instance& instance) {
   const bool has_occupancies = !admission.occupancies.empty();
   const std::size_t shown = has_occupancies ? narrowest(admission.occupancies) : 0;
   const Resources& resources = all.at(shown);
@@ -259,8 +242,6 @@ void add_admission(Trial& trial, const std::vector<Resources>& all, const Admiss
     trial.outcome = Outcome::refused;
     trial.reason = admission.reason;
   }
-  if (admission.occupancies.size() == instance.launches.size())
-    trial.waves = waves_text(instance, admission, gpu);
 }
 
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target) {

@@ -34,7 +34,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
 /// gets the figures of the one with the lowest occupancy. Also adds, to predict other sizes, how often each
 /// launch fills this GPU with thread blocks, or with the tiles that they share.
 void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
-                   const Instance& instance, const GpuModel& gpu);
+                   const Instance& instance);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
 /// The energy of one launch, mJ; none where the power is not known.
 std::optional<double> energy_mj(const std::optional<double>& power_w, const std::optional<double>& launch_us);

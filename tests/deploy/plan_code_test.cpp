@@ -165,7 +165,7 @@ class Shipped : public testing::Test {
         const Space space(spec, problem);
         if (space.size() == 0) continue;
         DeployedKernel kernel;
-        kernel.spec = &spec;
+        kernel.spec = {std::shared_ptr<const TemplateSpec>(), &spec};
         kernel.row.template_name = name;
         kernel.problem = problem;
         kernel.configuration = space.at(random_() % space.size());
@@ -227,7 +227,7 @@ TEST_F(Shipped, ProgramsPlanWhatTheSpaceDescribes) {
         continue;
       }
       for (std::size_t kernel = 0; kernel < deployment_.kernels.size(); ++kernel) {
-        if (deployment_.kernels[kernel].spec != &spec) continue;
+        if (deployment_.kernels[kernel].spec.get() != &spec) continue;
         questions.push_back({kernel, problem, expected(deployment_.kernels[kernel], *there)});
         answered += questions.back().expected == "refused" ? 0 : 1;
         const Operation& operation = spec.operation;

@@ -105,16 +105,17 @@ TEST(Portfolio, AKernelThatWasNotMeasuredHasAnUnknownRegret) {
 }
 
 /// The first kernel takes 2 us for each size of up to 4, and the second 1 us for each plus 20.
-TEST(Portfolio, CrossValidationPredictsTimesOfProblemsThatWereLeftOut) {
+TEST(Portfolio, ChoosesOnHeldOutProblemsByPredictedTimes) {
   std::vector<std::vector<double>> times(2);
   for (int i = 0; i < 10; ++i) {
     const double size = std::ldexp(1, i);
     times[0].push_back(2 * size);
     times[1].push_back(size + 20);
   }
-  const Portfolio portfolio = make_portfolio(table_of(times), {}, kNever);
-  ASSERT_EQ(portfolio.folds, 10U);
-  ASSERT_EQ(portfolio.untuned.size(), 10U);
+  const PortfolioTable table = table_of(times);
+  const Portfolio portfolio =
+      make_portfolio(table, {.held_out = {table.problems[2].label, table.problems[7].label}}, kNever);
+  ASSERT_EQ(portfolio.untuned.size(), 2U);
   for (const UntunedProblem& one : portfolio.untuned) EXPECT_NEAR(one.regret, 0, 1e-9);
 }
 
@@ -125,8 +126,11 @@ TEST(Portfolio, AKernelThatCannotRunIsNotChosenByItsPredictedTime) {
     times[0].push_back(i % 2 == 0 ? std::ldexp(1, i) : kNone);
     times[1].push_back(std::ldexp(3, i));
   }
-  const Portfolio portfolio = make_portfolio(table_of(times), {}, kNever);
+  const PortfolioTable table = table_of(times);
+  const Portfolio portfolio =
+      make_portfolio(table, {.held_out = {table.problems[2].label, table.problems[7].label}}, kNever);
   ASSERT_EQ(portfolio.kernels.size(), 2U);
+  ASSERT_EQ(portfolio.untuned.size(), 2U);
   for (const UntunedProblem& one : portfolio.untuned) EXPECT_NEAR(one.regret, 0, 1e-9);
 }
 
@@ -152,31 +156,11 @@ TEST(Portfolio, WavesAreUsedWhereAllOfAKernelsRowsHaveThem) {
   EXPECT_FALSE(uses_waves(all(4)));
 }
 
-TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
-  std::vector<std::vector<double>> times(6, std::vector<double>(12));
-  for (std::size_t kernel = 0; kernel < 6; ++kernel)
-    for (std::size_t i = 0; i < 12; ++i)
-      times[kernel][i] = 10 + static_cast<double>((kernel * 7 + i * 5) % 11);
-  PortfolioOptions options{.most_kernels = 3, .folds = 4};
-  const PortfolioTable table = table_of(times);
-  const auto run = [&] { return make_portfolio(table, options, kNever); };
-  const auto regrets = [&] {
-    std::vector<double> regrets;
-    for (const UntunedProblem& one : run().untuned) regrets.push_back(one.regret);
-    return regrets;
-  };
-  EXPECT_EQ(regrets(), regrets());
-  EXPECT_EQ(run().folds, 4U);
-  options.folds = 100;
-  EXPECT_EQ(run().folds, 12U);
-}
-
 /// The second kernel is the best of the problems that are held out, and unknown there.
 TEST(Portfolio, KernelsAndTimesAreThoseOfTheProblemsThatAreNotHeldOut) {
   const PortfolioTable table = table_of({{1, 2, 4, 8}, {2, 4, 4, 4}});
   const Portfolio portfolio = make_portfolio(table, {.held_out = {"4", "8"}}, kNever);
   EXPECT_EQ(portfolio.kernels, (std::vector<std::size_t>{0}));
-  EXPECT_EQ(portfolio.folds, 0U);
   EXPECT_EQ(portfolio.training, (std::vector<bool>{true, true, false, false}));
   ASSERT_EQ(portfolio.untuned.size(), 2U);
   EXPECT_EQ(portfolio.untuned[0].problem, 2U);
@@ -194,13 +178,6 @@ TEST(Portfolio, AKernelThatFailsOnAHeldOutProblemMayBeChosen) {
   EXPECT_EQ(portfolio.kernels, (std::vector<std::size_t>{0}));
   EXPECT_EQ(portfolio.untuned.at(0).kernel, std::optional<std::size_t>(0));
   EXPECT_TRUE(std::isinf(portfolio.untuned[0].regret));
-}
-
-TEST(Portfolio, OneProblemCannotBeValidated) {
-  const Portfolio portfolio = make_portfolio(table_of({{10}}), {}, kNever);
-  EXPECT_EQ(portfolio.folds, 0U);
-  EXPECT_TRUE(portfolio.untuned.empty());
-  EXPECT_EQ(portfolio.kernels.size(), 1U);
 }
 
 TEST(Portfolio, QuantilesOfRegrets) {
