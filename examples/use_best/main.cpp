@@ -1,140 +1,80 @@
-// Runs the GEMM that `tiletune export --best` recommends: reads best.json, picks the entry of a problem,
-// compiles its template with NVRTC, checks the result and prints the time beside the recorded one and
-// cuBLAS's.
+// Compiles and launches the first kernel of a best.json, on floats of 1 and zeros otherwise, and prints its
+// time beside the recorded one: use_best best.json. For tensor maps, export a folder (--format cuda).
+#include <cuda.h>
+#include <nvrtc.h>
 
-#include <fmt/format.h>
-
+#include <cstdio>
+#include <fstream>
+#include <list>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <sstream>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "base/text.h"
-#include "compile/pool.h"
-#include "gpu/nvml.h"
-#include "measure/baselines.h"
-#include "measure/measure_kernel.h"
-#include "spec/load.h"
-#include "tune/evaluator.h"
-#include "tune/task.h"
+using Json = nlohmann::json;
+#define CHECK(call) \
+  if (const int code = static_cast<int>(call)) throw std::runtime_error(#call ": " + std::to_string(code))
 
-namespace {
-
-using namespace tiletune;
-using Json = nlohmann::ordered_json;
-
-/// The entry of a problem on this GPU; `gpu` empty: on any.
-Json pick(const std::string& file, const std::string& problem, const std::string& gpu) {
-  const Json document = read_json(file);
-  std::string others;
-  for (const Json& entry : document.value("best", Json::array())) {
-    const bool is_here = gpu.empty() || entry.value("gpu", "") == gpu;
-    if (is_here && entry.value("operation", "") == "gemm" && entry.value("problem", "") == problem)
-      return entry;
-    others += fmt::format(" {} on {};", entry.value("problem", ""), entry.value("gpu", ""));
+int main(int, char** argv) {
+  std::ifstream file(argv[1]);
+  const Json entry = Json::parse(file).at("best").at(0), definition = entry.at("definition");
+  std::vector<std::string> options = entry.at("compile_options");
+  for (const std::string folder : definition.at("include_folders")) options.push_back("-I" + folder);
+  options.insert(options.end(), {"-I" CUDA_INCLUDE, "-I" CUDA_INCLUDE "/cccl"});
+  std::vector<const char*> texts;
+  for (const std::string& option : options) texts.push_back(option.c_str());
+  std::stringstream source;
+  source << std::ifstream(definition.at("source").get<std::string>()).rdbuf();
+  nvrtcProgram program;
+  CHECK(nvrtcCreateProgram(&program, source.str().c_str(), "kernel.cu", 0, nullptr, nullptr));
+  for (const Json& launch : definition.at("launches"))
+    CHECK(nvrtcAddNameExpression(program, launch.at("kernel").get<std::string>().c_str()));
+  CHECK(nvrtcCompileProgram(program, static_cast<int>(texts.size()), texts.data()));
+  std::size_t size = 0;
+  CHECK(nvrtcGetCUBINSize(program, &size));
+  std::string cubin(size, '\0');
+  CHECK(nvrtcGetCUBIN(program, cubin.data()));
+  CUcontext context;
+  CUmodule module;
+  CUevent begin, end;
+  CHECK(cuInit(0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuModuleLoadData(&module, cubin.data()));
+  CHECK(cuEventCreate(&begin, CU_EVENT_DEFAULT));
+  CHECK(cuEventCreate(&end, CU_EVENT_DEFAULT));
+  std::map<std::string, CUdeviceptr> memory;
+  for (const Json& buffer : definition.at("buffers")) {
+    CUdeviceptr& address = memory[buffer.at("name")];
+    CHECK(cuMemAlloc(&address, buffer.at("bytes").get<std::size_t>() + 1));
+    CHECK(cuMemsetD8(address, 0, buffer.at("bytes")));
+    if (buffer.at("type") == "f32") CHECK(cuMemsetD32(address, 0x3f800000, buffer.at("elements")));
   }
-  throw UserError(
-      fmt::format("has no gemm of {}{}", problem, gpu.empty() ? "" : " on " + gpu), {file, ""},
-      others.empty() ? "Write it with 'tiletune export --best -o best.json'." : "It has" + others);
-}
-
-/// A config of that one configuration, measured as it was recorded.
-TuneSpec spec_of(const Json& entry, const std::string& file) {
-  Json kernel{{"template", entry.at("template")}, {"extend", true}};
-  for (const auto& [name, value] : entry.at("parameters").items())
-    kernel["parameters"][name] = Json::array({value});
-  Json config{{"templates", Json::array({kernel})},
-              {"problems", Json::array({entry.at("problem")})},
-              {"baseline", "cublas"}};
-  config["measure"] = {{"cache", entry.at("cache")}, {"screening", 0}};
-  for (const std::string& scalar : split(entry.at("scalars").get<std::string>(), ' ')) {
-    const std::size_t equals = scalar.find('=');
-    config["scalars"][scalar.substr(0, equals)] = Json::parse(scalar.substr(equals + 1));
+  for (int i = -1; i < 20; ++i) {
+    if (i == 0) CHECK(cuEventRecord(begin, nullptr));
+    for (const Json& launch : definition.at("launches")) {
+      std::list<std::uint64_t> values;  // an address, or the bits of a number
+      std::vector<void*> arguments;
+      for (const Json& argument : launch.at("arguments")) {
+        const bool is_address = argument.contains("buffer");
+        values.push_back(is_address ? memory.at(argument["buffer"])
+                                    : argument.at("bits").get<std::uint64_t>());
+        arguments.push_back(&values.back());
+      }
+      const char* name = nullptr;
+      CUfunction kernel;
+      CHECK(nvrtcGetLoweredName(program, launch.at("kernel").get<std::string>().c_str(), &name));
+      CHECK(cuModuleGetFunction(&kernel, module, name));
+      const int shared = launch.at("dynamic_shared_bytes");
+      CHECK(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
+      const std::vector<int> grid = launch.at("grid"), block = launch.at("block");
+      CHECK(cuLaunchKernel(kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, nullptr,
+                           arguments.data(), nullptr));
+    }
   }
-  LoadOptions options;
-  options.template_folders = {home_folder() / "kernel_templates"};
-  return parse_tune_spec(config.dump(), file, options);
-}
-
-void run(const std::string& file, const std::string& problem) {
-  pick(file, problem, "");
-  Gpu gpu(0);
-  const DeviceFacts& device = gpu.facts();
-  const Json entry = pick(file, problem, device.name);
-  const TuneSpec spec = spec_of(entry, file);
-  const std::vector<Task> tasks = plan_tasks(spec);
-  const Task& task = tasks.front();
-
-  Instance instance;
-  const GpuModel model = target_from_device({device, 1, ""}, {}).model;
-  const std::string impossible = instantiate(task, 0, model, instance);
-  if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it again for this GPU.");
-  const std::string kernel = instance.launches.front().kernel_expression;
-  if (instance.launches.size() != 1 || kernel != entry.at("kernel_expression").get<std::string>())
-    throw UserError("the template has changed since", {file, ""}, "Tune it again.");
-  const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
-  const Compiled compiled =
-      compile_here(make_compile_request(spec.compile, *task.source, instance, architecture));
-  if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it again on this machine.");
-
-  // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,
-  // timed, checked again.
-  DeviceKernels kernels(gpu);
-  Timer timer(gpu, kernels, [] {});
-  PrepareRequest request = prepare_request(spec, task, {});
-  request.baseline = Baseline::cublas;
-  Libraries libraries;
-  libraries.open(request, gpu, nullptr);
-  ProblemBuffers buffers(gpu, kernels, libraries.reference_of(request), request, nullptr);
-  const Baselines cublas = measure_baselines(gpu, buffers, timer, libraries);
-  const Measured measured = measure_kernel(gpu, buffers, timer, Nvml(device.uuid),
-                                           measure_request(task, instance, *compiled.binary));
-  if (measured.outcome != Outcome::ok || !measured.timing || !measured.accuracy)
-    throw GpuError(fmt::format("{}: {}", name(measured.outcome), measured.reason));
-  if (cublas.measured.empty()) throw GpuError("nothing to compare with: " + cublas.note);
-
-  const double now_us = measured.timing->median_us;
-  const double recorded_us = entry.at("timing").at("median_us").get<double>();
-  fmt::print("{} on {}: {} us, recorded {} us ({:+.2f}%), relative error {:.2g} (bound {:.2g})\n", kernel,
-             device.name, three_digits(now_us), three_digits(recorded_us), 100 * (now_us / recorded_us - 1),
-             measured.accuracy->relative_error, measured.accuracy->error_bound.value_or(0));
-  for (const Measured& library : cublas.measured)
-    fmt::print("{}: {} us, relative error {:.2g}\n", library.library->library,
-               three_digits(library.timing->median_us),
-               library.accuracy ? library.accuracy->relative_error : 0);
-}
-
-constexpr const char* kUsage =
-    "Usage: use_best BEST.JSON PROBLEM\n"
-    "Runs the GEMM that 'tiletune export --best -o BEST.JSON' recommends for a problem, checks it, and "
-    "prints its\n"
-    "time beside the recorded one and cuBLAS's.\n"
-    "Example: use_best best.json 4096x4096x4096\n"
-    "Exit codes: 0 done, 2 a mistake to correct or no GPU, 3 the GPU failed.\n";
-
-int failed(int status, const std::string& message) {
-  fmt::print(stderr, "use_best: {}\n", message);
-  return status;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) try {
-  if (argc == 2 && (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
-    fmt::print("{}", kUsage);
-    return 0;
-  }
-  if (argc != 3) throw UserError("two arguments are needed", "Write: use_best BEST.JSON 4096x4096x4096");
-  run(argv[1], argv[2]);
-  return 0;
-} catch (const NoGpu& error) {
-  return failed(2,
-                fmt::format("no GPU to run on: {}\n  Run it on a machine with an NVIDIA GPU.", error.what()));
-} catch (const GpuError& error) {
-  return failed(3, fmt::format("GPU error: {}", error.what()));
-} catch (const Json::exception& error) {
-  return failed(
-      2, fmt::format("error: {}: is not what 'tiletune export --best' writes: {}", argv[1], error.what()));
-} catch (const std::exception& error) {
-  return failed(2, fmt::format("error: {}", error.what()));
+  float ms = 0;
+  CHECK(cuEventRecord(end, nullptr));
+  CHECK(cuEventSynchronize(end));
+  CHECK(cuEventElapsedTime(&ms, begin, end));
+  std::printf("%s: %.1f us, recorded %.1f us\n", entry["kernel_expression"].get<std::string>().c_str(),
+              1000 * ms / 20, entry["timing"]["median_us"].get<double>());
 }

@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "cli/common.h"
 #include "deploy/deployment.h"
+#include "deploy/one_kernel.h"
 #include "output/export.h"
 #include "output/report/report.h"
 #include "rank/portfolio.h"
@@ -22,21 +23,27 @@ struct ExportOptions {
   bool jit = false;
   bool check = false;
   std::vector<std::filesystem::path> template_folders;
-  std::optional<std::size_t> portfolio;  ///< most kernels
+  PortfolioOptions portfolio;
   std::filesystem::path output;
 };
+
+/// What a format has of the rows.
+enum class Has { rows, program, one_kernel };
 
 struct ExportFormat {
   std::string_view name;
   std::string_view help;
-  bool is_program;  ///< or a part of one: of the best configurations
+  Has has;
 };
-constexpr std::array<ExportFormat, 4> kFormats{
-    {{"json", "all columns, or with --best what to launch and how", false},
-     {"t4", "results as autotuners exchange them, with every sample", false},
+constexpr std::array<ExportFormat, 6> kFormats{
+    {{"json", "all columns, or with --best what to launch and how", Has::rows},
+     {"t4", "results as autotuners exchange them, with every sample", Has::rows},
      {"cuda", "a folder with a library that launches the best kernel for any size; builds without tiletune",
-      true},
-     {"header", "a C++17 header that chooses kernels in the same way; your program launches them", true}}};
+      Has::program},
+     {"header", "a C++17 header that chooses kernels in the same way; your program launches them",
+      Has::program},
+     {"defines", "options of nvcc for the best configuration of one problem", Has::one_kernel},
+     {"cmake", "the same as CMake variables, with the source, the kernel and its launch", Has::one_kernel}}};
 
 std::string formats_help() {
   std::vector<std::string> lines;
@@ -58,36 +65,30 @@ const ExportFormat& format_of(const ExportOptions& options) {
 
 /// Throws UserError for options that have no effect with the others.
 void check_options(const CLI::App& command, const ExportOptions& options) {
-  const bool is_program = format_of(options).is_program;
+  const Has has = format_of(options).has;
+  const bool is_program = has == Has::program;
   const bool is_folder = options.format == "cuda";
   const auto needs = [&](const char* option, bool is_right, const char* format) {
     if (is_right || command.count(option) == 0) return;
     throw UserError(fmt::format("has no effect without --format {}", format), Where{option, ""},
                     fmt::format("Add --format {}, or leave out {}.", format, option));
   };
-  needs("--namespace", is_program, "cuda or header");
-  needs("--template-folder", is_program, "cuda or header");
+  needs("--namespace", has != Has::rows, "cuda, header, defines or cmake");
+  needs("--template-folder", has != Has::rows || options.best, "cuda, header, defines or cmake");
+  needs("--portfolio", is_program, "cuda or header");
   needs("--arch", is_folder, "cuda");
   needs("--jit", is_folder, "cuda");
   needs("--check", is_folder, "cuda");
-  const bool lists_all = !options.best && !is_program;
-  if (options.samples && (is_program || (options.best && options.format == "json")))
-    throw UserError(fmt::format("{} lists no samples", is_program ? "--format " + options.format : "--best"),
-                    Where{"--samples", ""}, "Leave one of the two out.");
+  if (options.samples && (has != Has::rows || (options.best && options.format == "json")))
+    throw UserError(
+        fmt::format("{} lists no samples", has != Has::rows ? "--format " + options.format : "--best"),
+        Where{"--samples", ""}, "Leave one of the two out.");
   if (options.best && options.format == "t4")
     throw UserError("has no effect with --best", Where{"--format", ""}, "Leave one of the two out.");
-  if (options.portfolio && lists_all)
-    throw UserError("has no effect on a list of all rows", Where{"--portfolio", ""},
-                    "Add --best, --format cuda or --format header.");
   if (is_folder && (options.output.empty() || options.output == "-"))
     throw UserError("writes a folder, which needs a name", Where{"--format cuda", ""},
                     "Pass -o FOLDER, such as -o tuned.");
-  constexpr std::size_t kMostOfAProgram = 64;
-  if (is_program && options.portfolio.value_or(0) > kMostOfAProgram)
-    throw UserError(
-        fmt::format("{} kernels, but a program can hold at most {}", *options.portfolio, kMostOfAProgram),
-        Where{"--portfolio", ""}, "Ask for fewer.");
-  if (is_program) check_header_namespace(options.name_space);
+  if (has != Has::rows) check_header_namespace(options.name_space);
   constexpr std::array kOtherNames{"kernels",    "test", "all",  "install", "clean", "help", "package",
                                    "edit_cache", "main", "load", "torch",   "cuda",  "at",   "c10"};
   if (is_folder &&
@@ -140,8 +141,7 @@ int write_folder(const std::map<std::string, std::string>& files, const std::fil
 
 int write_program(const ExportOptions& options, const Database& database, const ExportRequest& request) {
   const Deployment deployment =
-      make_deployment(database, {request.filter, request.portfolio.value_or(PortfolioOptions{.folds = 0}),
-                                 options.template_folders, request.note});
+      make_deployment(database, {request.filter, options.portfolio, options.template_folders, request.note});
   if (options.format == "cuda")
     return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit}),
                         options.output, options.check);
@@ -156,17 +156,25 @@ int run(ExportOptions& options) {
   const Database database = options.rows.open();
   ExportRequest request{options.rows.filter(database), options.samples};
   request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
-  if (options.portfolio) {
-    request.portfolio.emplace().most_kernels = *options.portfolio;
-    request.portfolio->folds = 0;  // nothing exported depends on it
-  }
+  RecordedKernels recorded(database, options.template_folders);
+  request.complete = [&](std::int64_t row, nlohmann::ordered_json& entry) {
+    add_definition(recorded, row, request.note, entry);
+  };
   int code = 0;
   show_rows(database, request.filter, [&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
-    if (format_of(options).is_program) {
+    const Has has = format_of(options).has;
+    if (has == Has::program) {
       code = write_program(options, database, request);
+      return;
+    }
+    if (has == Has::one_kernel) {
+      const RecordedKernel kernel = only_kernel(recorded, groups_that_ran(database, request));
+      const auto write = options.format == "defines" ? defines_text : cmake_text;
+      const std::string text = write(kernel, macro_of(options.name_space));
+      stream_output(options.output, [&](std::ostream& out) { out << text; });
       return;
     }
     const auto write = options.format == "t4" ? write_t4 : options.best ? write_best : write_export;
@@ -240,12 +248,14 @@ void add_export_command(CLI::App& app, Action& action) {
   command.add_option("--format", options.format, formats_help())->capture_default_str();
   command
       .add_option("--namespace", options.name_space,
-                  "C++ namespace of the header or library; use different ones for two in one program")
+                  "C++ namespace of the header or library, or what names begin with; use different ones for "
+                  "two in one "
+                  "program")
       ->capture_default_str();
-  add_option(command, "--portfolio", options.portfolio,
-             "With --best and the programs: at most N kernels for all problems, and the predicted times by "
-             "which to choose one, as 'tiletune portfolio -k N' prints them (programs: 10)",
-             {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio)});
+  constexpr std::size_t kMostOfAProgram = 64;
+  add_option(command, "--portfolio", options.portfolio.most_kernels,
+             "At most N kernels for all problems, chosen as 'tiletune portfolio -k N' does",
+             {.type = "N", .check = CLI::Range(std::size_t{1}, kMostOfAProgram), .shows_default = true});
   command
       .add_option(
           "--arch", options.architectures,
@@ -264,6 +274,7 @@ void add_export_command(CLI::App& app, Action& action) {
       "  tiletune export --format cuda --arch 90a,80 -o tuned\n"
       "  tiletune export --format cuda --arch 90a,80 -o tuned --check\n"
       "  tiletune export --format header -o tuned.h\n"
+      "  nvcc $(tiletune export --format defines --problem 4096x4096x4096) kernel.cu\n"
       "  tiletune export --format header --db l40.db --namespace tuned::l40 -o tuned_l40.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <deque>
 #include <regex>
 #include <set>
 
@@ -8,6 +7,7 @@
 #include "base/text.h"
 #include "compile/compiler.h"
 #include "deploy/deployment.h"
+#include "deploy/source_files.h"
 #include "spec/reader.h"
 
 namespace tiletune {
@@ -29,32 +29,13 @@ using Files = std::map<std::string, std::string>;
 constexpr const char* kKernels = "kernels";
 constexpr const char* kGemmReference = "test/gemm_reference.cu";
 
-/// Adds a kernel's source and what it includes of its folders. What it does not find there is the toolkit's,
-/// or one of the headers that tiletune brings.
+/// Adds a kernel's source and what it includes of its folders.
 void add_sources(const DeployedSource& source, Files& files) {
-  const std::regex include(R"(^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">])", std::regex::multiline);
-  std::deque<std::pair<std::string, std::string>> open{{source.text.name, source.text.text}};
-  std::set<std::string> seen;
-  while (!open.empty()) {
-    const auto [name, text] = std::move(open.front());
-    open.pop_front();
+  for (const auto& [name, text] : source_files(source.text).texts) {
     const std::string path = source.path(name);
-    if (!seen.insert(path).second) continue;
-    const auto [known, is_new] = files.try_emplace(path, text);
-    if (known->second != text)
+    if (files.try_emplace(path, text).first->second != text)
       throw UserError("two templates have different files with this name", Where{path, ""},
                       "Rename one of the templates.");
-    for (std::sregex_iterator found(text.begin(), text.end(), include), end; found != end; ++found) {
-      std::vector<std::string> places{fs::path(name).parent_path().string()};
-      places.insert(places.end(), source.text.search_before.begin(), source.text.search_before.end());
-      for (const std::string& place : places) {
-        const std::string candidate = (fs::path(place) / (*found)[1].str()).lexically_normal().string();
-        const Descriptor file = open_included(source.text, candidate);
-        if (!file.is_open()) continue;
-        if (auto content = source_content(file)) open.emplace_back(candidate, std::move(*content));
-        break;
-      }
-    }
   }
 }
 
@@ -340,12 +321,6 @@ inline Needs {0}_needs({6}) noexcept {{
       join(values, ", "), join(buffers, ", "), join(needs, ", "));
 }
 
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
-
 }  // namespace
 
 std::string DeployedSource::path(const std::string& name) const {
@@ -418,7 +393,7 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   const std::string include = fmt::format("include/{0}/", name);
   files[include + "kernels.h"] = kernels_header(deployment, name);
   const std::vector<Replacement> marks{{"@tuned@", name},
-                                       {"@TUNED@", upper(name)},
+                                       {"@TUNED@", macro_of(name)},
                                        {"@jit@", options.jit ? "ON" : "OFF"},
                                        {"@architectures@", fmt::format("{}", fmt::join(architectures, ";"))},
                                        {"@first@", deployment.operations.front().name},

@@ -33,6 +33,8 @@ std::uint64_t bits_of(T value) {
   return bits;
 }
 
+}  // namespace
+
 std::uint64_t scalar_bits(ArgumentValue argument, std::int64_t rank) {
   if (argument.is_rank) argument.value = rank;
   const auto number = [&] { return static_cast<float>(as_double(argument.value)); };
@@ -57,6 +59,8 @@ std::uint64_t scalar_bits(ArgumentValue argument, std::int64_t rank) {
       return bits_of(as_integer(argument.value));
   }
 }
+
+namespace {
 
 TensorMapLayout layout_of(const TensorMapShape& shape, DeviceAddress address) {
   TensorMapLayout layout;

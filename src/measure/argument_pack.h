@@ -17,6 +17,10 @@ struct PeerArguments {
   const std::map<std::string, DeviceAddress>* lists = nullptr;  ///< of addresses on all GPUs, by array
 };
 
+/// A scalar as its type has it, in the low bytes; `rank` stands for the number of the GPU. Throws GpuError
+/// for a string.
+std::uint64_t scalar_bits(ArgumentValue argument, std::int64_t rank = 0);
+
 /// Values of kernel arguments in the memory layout cuLaunchKernel takes: one address per argument.
 class ArgumentPack {
  public:

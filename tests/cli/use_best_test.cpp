@@ -1,18 +1,25 @@
-// The example that runs what `export --best` recommends, on a machine without a GPU.
+// The examples that use what `export` writes, on a machine without a GPU: with tests/deploy/fake_cuda.cpp.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/file.h"
 #include "cli/expect_error.h"
+#include "cli/process.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
 namespace use_best_test {
+
+using Json = nlohmann::ordered_json;
 
 Finished run_example(const std::string& program, const std::string& arguments) {
   const TemporaryFolder folder;
@@ -24,37 +31,161 @@ Finished run_example(const std::string& program, const std::string& arguments) {
   return {WEXITSTATUS(status), "", text.str()};
 }
 
-Finished use_best(const std::string& arguments) { return run_example("use_best", arguments); }
-
 const std::string kBest = TILETUNE_SOURCE_DIR "/results/h200/sgemm_4096.best.json";
 
-bool has_gpu() { return std::system("nvidia-smi -L > /dev/null 2>&1") == 0; }
-
-TEST(UseBest, WithoutAGpuItSaysSo) {
-  if (has_gpu()) GTEST_SKIP() << "there is a GPU here";
-  expect_error(use_best("'" + kBest + "' 4096x4096x4096"), kUserError, {"use_best:", "no GPU"});
+Finished shell(const Sandbox& sandbox, const std::string& command) {
+  const std::string folder = sandbox.folder().string();
+  const int status =
+      std::system(fmt::format("cd '{}' && ( {} ) > out.txt 2> err.txt", folder, command).c_str());
+  return {WEXITSTATUS(status), read_file(sandbox.folder() / "out.txt"),
+          read_file(sandbox.folder() / "err.txt")};
 }
 
-TEST(UseBest, ExplainsItself) {
-  const TemporaryFolder folder;
-  EXPECT_EQ(use_best("--help > '" + (folder / "help").string() + "'").code, 0);
-  std::ostringstream text;
-  text << std::ifstream(folder / "help").rdbuf();
-  EXPECT_TRUE(text.str().starts_with("Usage: use_best BEST.JSON PROBLEM\n")) << text.str();
+/// Builds an example as a project of its own. False where there is no toolkit to build it with.
+bool built(const Sandbox& sandbox, const std::string& example, const std::string& options = "") {
+  const Finished configured = shell(
+      sandbox, fmt::format("cmake -S '{}/examples/{}' -B build -DCMAKE_CXX_FLAGS='-Wall -Wextra -Werror' {}",
+                           TILETUNE_SOURCE_DIR, example, options));
+  const bool lacks_toolkit = configured.err.find("CUDAToolkit") != std::string::npos;
+  EXPECT_TRUE(configured.code == 0 || lacks_toolkit) << configured.err;
+  if (configured.code != 0) return false;
+  const Finished made = shell(sandbox, "cmake --build build -j2");
+  EXPECT_EQ(made.code, 0) << made.out << made.err;
+  return made.code == 0;
 }
 
-TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
-  expect_error(use_best(""), kUserError, {"two arguments", "Write: use_best BEST.JSON"});
-  expect_error(use_best("nowhere.json 1x1x1"), kUserError, {"nowhere.json", "no such"});
-  expect_error(use_best("'" + kBest + "' 9x9x9"), kUserError,
-               {"sgemm_4096.best.json:", "gemm of 9x9x9", "4096x4096x4096 on NVIDIA H200"});
-  const TemporaryFolder folder;
-  std::ofstream(folder / "list.json") << R"({"best": []})";
-  std::ofstream(folder / "odd.json") << R"({"best": [7]})";
-  expect_error(use_best("'" + (folder / "list.json").string() + "' 1x1x1"), kUserError,
-               {"gemm of 1x1x1", "tiletune export --best -o best.json"});
-  expect_error(use_best("'" + (folder / "odd.json").string() + "' 1x1x1"), kUserError,
-               {"odd.json", "'tiletune export --best'"});
+/// Operations with and without scalars, workspaces, several launches, and integers.
+TEST(UseBest, LaunchesWhatAnyOperationHasWithItsArguments) {
+  const Sandbox sandbox;
+  if (!built(sandbox, "use_best")) GTEST_SKIP() << "CMake finds no CUDA toolkit";
+  sandbox.write("two_pass.json", R"({"templates": ["reduction_two_pass"], "problems": [1000003]})");
+  sandbox.write("sgemm.json",
+                R"({"templates": ["sgemm_coalesced"], "problems": ["64x32x16"], "scalars": {"alpha": 0.5}})");
+  const std::string layernorm = TILETUNE_SOURCE_DIR "/tests/deploy/layernorm.json";
+  const std::pair<std::string, std::vector<std::string>> cases[] = {
+      {"sgemm.json", {"4:40 4:20 4:10 4:3f000000", "4:0"}},
+      {"two_pass.json", {"8:f4243"}},
+      {layernorm, {"layernorm"}}};
+  for (const auto& [config, expected] : cases) {
+    std::filesystem::remove(sandbox.folder() / "one.db");
+    std::filesystem::remove(sandbox.folder() / "log");
+    const Finished swept =
+        sandbox.run({"sweep", config, "--gpu", "H100", "--db", "one.db", "--budget", "2", "--quiet"});
+    ASSERT_EQ(swept.code, 0) << swept.err;
+    const Finished best = sandbox.run({"export", "--db", "one.db", "--best", "-o", "best.json"});
+    ASSERT_EQ(best.code, 0) << best.err;
+    const Finished run =
+        shell(sandbox, fmt::format("FAKE_CUDA_LOG=log LD_LIBRARY_PATH='{}/fake_cuda':\"$LD_LIBRARY_PATH\" "
+                                   "build/use_best best.json",
+                                   TILETUNE_BINARY_DIR));
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(carries(run.out, {"50.0 us, recorded "})) << "20 launches in a millisecond";
+    EXPECT_TRUE(carries(read_file(sandbox.folder() / "log"), expected))
+        << read_file(sandbox.folder() / "log").substr(0, 500);
+  }
+}
+
+/// A template whose parameters are macros, and one with template arguments.
+class ExportOne : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    sandbox_ = std::make_unique<Sandbox>();
+    sandbox_->write("sgemm.json", R"({"templates": ["sgemm_coalesced"], "problems": ["64x32x16", "8x8x8"]})");
+    const std::string tiny = sandbox_->write_tiny_space(3);
+    for (const std::string& config : {std::string("sgemm.json"), tiny}) {
+      const Finished swept = sandbox_->run({"sweep", config, "--gpu", "H100", "--db", "one.db", "--quiet"});
+      ASSERT_EQ(swept.code, 0) << swept.err;
+    }
+  }
+  static void TearDownTestSuite() { sandbox_.reset(); }
+
+  static Finished exported(std::vector<std::string> more) {
+    more.insert(more.begin(), {"export", "--db", "one.db"});
+    return sandbox_->run(more);
+  }
+  static std::unique_ptr<Sandbox> sandbox_;
+};
+std::unique_ptr<Sandbox> ExportOne::sandbox_;
+
+TEST_F(ExportOne, BestJsonMatchesItsSchema) {
+  ASSERT_EQ(exported({"--best", "-o", "best.json"}).code, 0);
+  const std::string command = "'" TILETUNE_SOURCE_DIR "/tools/check_schemas' '" +
+                              (sandbox_->folder() / "best.json").string() + "' >&2";
+  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): a tool of the project
+  constexpr int kNoJsonschema = 77;
+  if (WEXITSTATUS(status) == kNoJsonschema) GTEST_SKIP() << "python3-jsonschema is missing";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(ExportOne, BestJsonHasWhatCompilingAndLaunchingTakes) {
+  const Finished run = exported({"--best", "--problem", "64x32x16"});
+  const Json definition = Json::parse(run.out).at("best").at(0).at("definition");
+  EXPECT_TRUE(definition.at("source").get<std::string>().ends_with("sgemm_coalesced/kernel.cuh"));
+  EXPECT_EQ(definition.at("template").at("name"), "sgemm_coalesced");
+  EXPECT_EQ(definition.at("launches").at(0).at("arguments").at(0).at("bits"), 64);
+  EXPECT_EQ(definition.at("launches").at(0).at("arguments").at(3).at("bits"), 0x3f800000) << "alpha is 1";
+  const Json& a = definition.at("buffers").at(0);
+  EXPECT_EQ(a.at("name"), "A");
+  EXPECT_EQ(a.at("bytes"), 64 * 16 * 4);
+}
+
+TEST_F(ExportOne, WithoutItsTemplateAnEntryHasNoDefinition) {
+  std::filesystem::rename(sandbox_->folder() / "tiny", sandbox_->folder() / "moved");
+  const Finished run = exported({"--best", "--template", "tiny"});
+  const Finished one = exported({"--format", "defines", "--template", "tiny"});
+  std::filesystem::rename(sandbox_->folder() / "moved", sandbox_->folder() / "tiny");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(Json::parse(run.out).at("best").at(0).at("definition").is_null());
+  EXPECT_TRUE(carries(run.err, {"tiny has no definition"})) << run.err;
+  expect_error(one, kUserError, {"tiny", "--template-folder"});
+}
+
+TEST_F(ExportOne, OptionsOfNvccAreMacrosAndParametersByTheirNames) {
+  const Finished macros = exported({"--format", "defines", "--template", "tiny"});
+  EXPECT_EQ(macros.code, 0) << macros.err;
+  EXPECT_TRUE(macros.out.starts_with("-DV=")) << macros.out;
+  EXPECT_TRUE(carries(macros.out, {"-arch=sm_90a"})) << macros.out;
+  const Finished constants =
+      exported({"--format", "defines", "--problem", "64x32x16", "--namespace", "mine::fast"});
+  EXPECT_TRUE(constants.out.starts_with("-DMINE_FAST_")) << constants.out;
+}
+
+TEST_F(ExportOne, CMakeReadsTheVariables) {
+  ASSERT_EQ(exported({"--format", "cmake", "--problem", "64x32x16", "-o", "one.cmake"}).code, 0);
+  sandbox_->write("show.cmake", R"(include(${CMAKE_CURRENT_LIST_DIR}/one.cmake)
+message("${TUNED_KERNEL}|${TUNED_GRID}|${TUNED_BLOCK}|${TUNED_SHARED_BYTES}|${TUNED_ARCHITECTURES}")
+foreach(folder ${TUNED_INCLUDE_FOLDERS} ${TUNED_SOURCE})
+  if(NOT EXISTS ${folder})
+    message(FATAL_ERROR "${folder}")
+  endif()
+endforeach()
+)");
+  const Finished run = shell(*sandbox_, "cmake -P show.cmake");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(run.err.starts_with("sgemm_coalesced<")) << run.err;
+  EXPECT_TRUE(run.err.ends_with("|90a\n")) << run.err;
+}
+
+TEST_F(ExportOne, OneConfigurationIsAskedFor) {
+  expect_error(exported({"--format", "cmake"}), kUserError, {"3 comparable sets", "64x32x16", "--problem"});
+  expect_error(exported({"--format", "defines", "--arch", "80", "--problem", "8x8x8"}), kUserError,
+               {"--arch"});
+  expect_error(exported({"--format", "defines", "--problem", "8x8x8", "--namespace", "a b"}), kUserError,
+               {"--namespace"});
+}
+
+/// It calls a folder's function. Here it is compiled and linked.
+TEST(UseFolder, IsAProjectThatBuilds) {
+  const Sandbox sandbox;
+  sandbox.write("sgemm.json", R"({"templates": ["sgemm_coalesced"], "problems": ["64x32x16"]})");
+  const Finished swept = sandbox.run({"sweep", "sgemm.json", "--gpu", "H100", "--db", "one.db", "--quiet"});
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const Finished exported = sandbox.run({"export", "--db", "one.db", "--format", "cuda", "-o", "tuned"});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  if (!built(sandbox, "use_folder",
+             fmt::format("-DTUNED_FOLDER='{}'", (sandbox.folder() / "tuned").string())))
+    GTEST_SKIP() << "CMake finds no CUDA toolkit";
+  EXPECT_TRUE(std::filesystem::exists(sandbox.folder() / "build/use_folder"));
 }
 
 TEST(UseBestOnGpus, MistakesAreSaidWithPlaceAndRemedy) {

@@ -326,6 +326,10 @@ CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t
   log_line("copy " + std::to_string(bytes));
   return CUDA_SUCCESS;
 }
+CUresult CUDAAPI cuMemsetD32(CUdeviceptr address, unsigned value, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(address)[i] = value;
+  return CUDA_SUCCESS;
+}
 CUresult CUDAAPI cuMemsetD8(CUdeviceptr address, unsigned char value, std::size_t bytes) {
   std::memset(host(address), value, bytes);
   return CUDA_SUCCESS;

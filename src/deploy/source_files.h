@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "compile/source.h"
+
+namespace tiletune {
+
+/// The files that a kernel is compiled from.
+struct SourceFiles {
+  std::map<std::string, std::string> texts;  ///< of the source and its own headers, by KernelSource's names
+  /// What else is included: the toolkit's headers, and those that tiletune supplies.
+  std::set<std::string> not_found;
+};
+
+/// Reads a source and what it includes of its folders, whatever conditions stand around an #include.
+SourceFiles source_files(const KernelSource& source);
+
+}  // namespace tiletune
