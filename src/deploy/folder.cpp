@@ -226,11 +226,11 @@ struct TorchText {
     const auto add = [&](const std::string& of_schema, const std::string& type, const std::string& name) {
       schema.push_back(of_schema);
       parameters.push_back(type + " " + name);
-      unused.push_back(type);
+      unused.push_back(of_schema.starts_with("SymInt") ? "c10::SymInt" : type);
     };
     for (const std::string& dimension : what.dimensions) {
       values.push_back(identifier_of(dimension));
-      add("int " + python_name(values.back()), "int64_t", values.back());
+      add("SymInt " + python_name(values.back()), "int64_t", values.back());
     }
     char alias = 'a';
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -251,7 +251,7 @@ struct TorchText {
     }
     for (const LeadingDimension& leading : what.leading_dimensions) {
       values.push_back(identifier_of(leading.name));
-      add(fmt::format("int {}=0", python_name(values.back())), "int64_t", values.back());
+      add(fmt::format("SymInt {}=0", python_name(values.back())), "int64_t", values.back());
     }
     operators += fmt::format(
         R"(void call_{0}({1}) {{
