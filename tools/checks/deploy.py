@@ -4,7 +4,9 @@ Random sizes: all right, none without a kernel. For some of them the space is sw
 kernel that the folder takes, timed by the same method? Then the operators of PyTorch, inside a compiled model.
 """
 
+import math
 import os
+import pathlib
 import random
 import re
 import statistics
@@ -14,15 +16,17 @@ import sys
 from .common import HOME, query, verdict
 
 RANDOM = 300
-JUDGED = 4  # sizes per operation that are swept
-# Function, config, seconds of its sweep, largest size, sizes that are fixed, seconds of a sweep at one size.
-OPERATIONS = [("layernorm_f32", "tests/deploy/layernorm.json", 6, 8192, (), 3),
-              ("spmv_csr_i32_f32", "tests/deploy/spmv_csr.json", 8, 100000, (), 3),
-              ("softmax_f32", "configs/softmax.json", 20, 8192, (), 4),
-              ("reduction_f32", "configs/reduction.json", 10, 4000000, (), 3),
-              ("conv2d_f32", "configs/conv2d.json", 20, 2048, ("filter_width=5", "filter_height=5"), 5),
-              ("attention_bf16_f32_causal_yes", "configs/attention.json", 20, 1024, ("batch=1", "heads=8", "head_size=128"), 5),
-              ("gemm_f32", "configs/sgemm_dispatch.json", 45, 2048, (), 6)]
+TUNED = 24  # sizes per operation that the folder is tuned on, drawn as the random ones are
+KERNELS = 16  # per operation
+JUDGED = 6  # sizes per operation that are swept
+# Function, config, seconds of its sweep, largest size, sizes in order, seconds of a sweep at one size.
+OPERATIONS = [("layernorm_f32", "tests/deploy/layernorm.json", 8, 8192, ("rows", "columns"), 2),
+              ("spmv_csr_i32_f32", "tests/deploy/spmv_csr.json", 10, 100000, ("rows", "columns", "nonzeros"), 2),
+              ("softmax_f32", "configs/softmax.json", 25, 8192, ("rows", "columns"), 3),
+              ("reduction_f32", "configs/reduction.json", 15, 4000000, ("n",), 2),
+              ("conv2d_f32", "configs/conv2d.json", 30, 2048, ("width", "height", "filter_width=5", "filter_height=5"), 4),
+              ("attention_bf16_f32_causal_yes", "configs/attention.json", 25, 1024, ("batch=1", "heads=8", "tokens", "head_size=128"), 3),
+              ("gemm_f32", "configs/sgemm_dispatch.json", 60, 2048, ("M", "N", "K"), 5)]
 LINE = re.compile(r"^(\S+) ([\d ]+): (right|WRONG)[^;]*; (\S+) ?([^;]*); ([\d.]+) us, host ([\d.]+) us$")
 MODEL = """
 import torch, tuned_torch
@@ -66,10 +70,25 @@ with torch.no_grad():
 """
 
 
+def check_path(bench):
+    """The commands by which docs/use_the_winner.md goes from a .cu file to a program."""
+    blocks = re.findall(r"```console (?:gpu toolkit|parsed)\n(.*?)```", (HOME / "docs/use_the_winner.md").read_text(), re.DOTALL)
+    commands = [line[2:] for block in blocks[:2] for line in block.splitlines() if line.startswith("$ ")]
+    folder = bench.out / "path"
+    folder.mkdir()
+    (folder / "docs").symlink_to(HOME / "docs")
+    environment = {**bench.environment, "PATH": f"{pathlib.Path(bench.executable).resolve().parent}:{os.environ['PATH']}"}
+    for command in commands:
+        run = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+        if run.returncode != 0:
+            break
+    verdict(run.returncode == 0 and len(commands) == 6, f"path: {len(commands)} commands from axpy.cu to a program: {run.stderr[-300:]}")
+
+
 def export(bench, database):
     """The folder, built; None where that fails."""
     folder = bench.out / "deploy" / "tuned"
-    bench.run("deploy_export", "export", "--format", "cuda", "--db", database, "--source", "measured", "-o", folder)
+    bench.run("deploy_export", "export", "--format", "cuda", "--db", database, "--source", "measured", "--portfolio", str(KERNELS), "-o", folder)
     for words in (("-S", folder, "-B", folder / "build", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror"),
                   ("--build", folder / "build", "-j", str(os.cpu_count()))):
         built = subprocess.run(["cmake", *words], capture_output=True, text=True)
@@ -110,11 +129,24 @@ def check_pytorch(folder):
     verdict("compiled True" in run.stdout and "captured True" in run.stdout, f"deploy: operators of PyTorch {run.stderr[-600:] if run.returncode else ''}")
 
 
+def problems(largest, sizes):
+    """Log-uniform, as tuned_test draws them: every second one a multiple of 8 in all sizes."""
+    draw = random.Random(2)
+    drawn = []
+    for i in range(TUNED):
+        free = [max(1, round(2 ** draw.uniform(0, math.log2(largest)))) for _ in sizes]
+        even = [(size + 7) // 8 * 8 if i % 2 == 0 else size for size in free]
+        drawn.append("x".join(size.partition("=")[2] or str(value) for size, value in zip(sizes, even)))
+    return drawn
+
+
 def check(bench):
+    check_path(bench)
     database = bench.out / "deploy.db"
     database.unlink(missing_ok=True)
-    for name, config, seconds, _, _, _ in OPERATIONS:
-        bench.run(f"deploy_{name}", "sweep", config, "--budget", str(seconds), "--baseline", "none", "--db", database, "--quiet")
+    for name, config, seconds, largest, sizes, _ in OPERATIONS:
+        bench.run(f"deploy_{name}", "sweep", config, "--budget", str(seconds), "--baseline", "none", "--db", database, "--quiet",
+                  "--problem", *problems(largest, sizes))
     folder = export(bench, database)
     if folder is None:
         return
@@ -122,7 +154,8 @@ def check(bench):
     tuned = subprocess.run([test], capture_output=True, text=True, timeout=300)
     verdict(tuned.returncode == 0, f"deploy: sizes that were tuned: {tuned.stdout.splitlines()[-1] if tuned.stdout else tuned.stderr}")
     print("     operation                       right  wrong  without  host us (median)  slower than tuned: median, 90%, worst")
-    for name, config, _, largest, fixed, seconds in OPERATIONS:
+    for name, config, _, largest, sizes, seconds in OPERATIONS:
+        fixed = [size for size in sizes if "=" in size]
         run = subprocess.run([test, "--random", str(RANDOM), "--largest", str(largest), "--time", *fixed, name], capture_output=True, text=True)
         (bench.out / f"deploy_{name}.txt").write_text(run.stdout + run.stderr)
         lines = [match for match in map(LINE.match, run.stdout.splitlines()) if match]
