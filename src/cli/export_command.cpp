@@ -21,6 +21,7 @@ struct ExportOptions {
   std::string name_space = "tuned";
   std::vector<std::string> architectures;
   bool jit = false;
+  bool with_library = false;
   bool check = false;
   std::vector<std::filesystem::path> template_folders;
   PortfolioOptions portfolio;
@@ -78,6 +79,7 @@ void check_options(const CLI::App& command, const ExportOptions& options) {
   needs("--portfolio", is_program, "cuda or header");
   needs("--arch", is_folder, "cuda");
   needs("--jit", is_folder, "cuda");
+  needs("--with-library", is_folder, "cuda");
   needs("--check", is_folder, "cuda");
   if (options.samples && (has != Has::rows || (options.best && options.format == "json")))
     throw UserError(
@@ -140,10 +142,12 @@ int write_folder(const std::map<std::string, std::string>& files, const std::fil
 }
 
 int write_program(const ExportOptions& options, const Database& database, const ExportRequest& request) {
-  const Deployment deployment =
-      make_deployment(database, {request.filter, options.portfolio, options.template_folders, request.note});
+  const Deployment deployment = make_deployment(
+      database,
+      {request.filter, options.portfolio, options.template_folders, options.with_library, request.note});
   if (options.format == "cuda")
-    return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit}),
+    return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit,
+                                                  options.with_library}),
                         options.output, options.check);
   stream_output(options.output,
                 [&](std::ostream& out) { out << kernels_header(deployment, options.name_space); });
@@ -263,6 +267,8 @@ void add_export_command(CLI::App& app, Action& action) {
       ->delimiter(',');
   command.add_flag("--jit", options.jit,
                    "Also compile kernels at run time, with NVRTC, on GPUs of other architectures");
+  command.add_flag("--with-library", options.with_library,
+                   "Call cuBLAS for sizes at which it is faster; its times must be recorded (--baseline)");
   command.add_flag("--check", options.check,
                    "Write nothing; list the files that are out of date, and exit with 1 if there are any");
   add_option(command, "--template-folder", options.template_folders,

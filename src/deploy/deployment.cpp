@@ -138,6 +138,7 @@ class Builder {
     for (const FastestKernelOn& fastest : fastest_kernels(recorded))
       if (places[fastest.kernel]) section.fastest.push_back({fastest.sizes, *places[fastest.kernel]});
     add_fallbacks(table, section);
+    if (request_.library) add_library(recorded, section);
     operation_of(section).sections.push_back(std::move(section));
   }
 
@@ -152,6 +153,63 @@ class Builder {
     if (sizes > kMostSizes || sizes + what.leading_dimensions.size() + what.scalars.size() > kMostNumbers)
       return fmt::format("it has {} sizes; at most {} are possible", sizes, kMostSizes);
     return "";
+  }
+
+  /// By sizes, the time of cuBLAS under the same conditions.
+  std::map<std::vector<std::int64_t>, double> library_times(const DeployedKernel& kernel) const {
+    const Trial& like = kernel.row;
+    std::map<std::vector<std::int64_t>, double> times;
+    TrialFilter filter = request_.filter;
+    filter.kinds = {"baseline"};
+    database_.for_each(filter, [&](const Trial& row) {
+      const bool is_like = row.template_name == "cublas" && row.outcome == Outcome::ok && row.median_us;
+      constexpr std::array kAlike{&Trial::gpu,           &Trial::operation, &Trial::options,
+                                  &Trial::element_types, &Trial::scalars,   &Trial::cache};
+      if (!is_like || row.source != like.source ||
+          std::ranges::any_of(kAlike, [&](const auto member) { return row.*member != like.*member; }))
+        return true;
+      const Problem problem = RecordedKernels::problem_of(row, *kernel.spec);
+      std::vector<std::int64_t> sizes;
+      for (const auto& [dimension, size] : problem.dimensions) sizes.push_back(size);
+      if (problem.leading.empty()) times[sizes] = *row.median_us;
+      return true;
+    });
+    return times;
+  }
+
+  /// Adds cuBLAS as a candidate of a section of products, where its times were recorded.
+  void add_library(const RecordedPortfolio& recorded, DeployedSection& section) {
+    const DeployedKernel first = deployment_.kernels[section.candidates.front().kernel];
+    const std::vector<Buffer>& buffers = first.spec->operation.buffers;
+    const std::string type(name(buffers.front().type));
+    const bool is_product =
+        first.spec->operation.baseline_library == LibraryOperation::gemm && buffers.size() == 3 &&
+        is_among(type, std::vector<std::string>{"f16", "bf16", "f32", "f64"}) &&
+        std::ranges::all_of(buffers, [&](const Buffer& one) { return name(one.type) == type; });
+    const auto times = is_product ? library_times(first) : std::map<std::vector<std::int64_t>, double>();
+    if (times.empty()) return;
+    std::vector<TimeModel::Observation> observations;
+    for (const auto& [sizes, us] : times) observations.push_back({sizes, {}, us});
+    DeployedKernel library;
+    library.row.template_name = "cublas";
+    library.spec = first.spec;
+    library.problem = first.problem;
+    library.options = {type};
+    constexpr std::size_t kArguments = 15;
+    library.code = {product_plan(first.spec->operation), {}, kArguments};
+    const std::size_t place = section.candidates.size();
+    section.candidates.push_back({deployment_.kernels.size(), fit_time_models({observations}).front(), {}});
+    deployment_.kernels.push_back(std::move(library));
+    const PortfolioTable& table = recorded.group.table;
+    for (FastestKernelOn& fastest : section.fastest) {
+      const auto known = times.find(fastest.sizes);
+      const auto problem = static_cast<std::size_t>(
+          std::ranges::find(table.problems, fastest.sizes, &PortfolioProblem::sizes) -
+          table.problems.begin());
+      const double regret = recorded.portfolio.regrets[*recorded.portfolio.best_on(problem)][problem];
+      if (known != times.end() && known->second < table.problems[problem].best_us * (1 + regret))
+        fastest.kernel = place;
+    }
   }
 
   const DeployedSource& source_of(const TemplateSpec& spec) {

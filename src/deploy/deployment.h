@@ -21,6 +21,7 @@ struct DeploymentRequest {
   PortfolioOptions portfolio;
   /// Where templates are looked for, before the folders of the recorded configs and the shipped ones.
   std::vector<std::filesystem::path> template_folders;
+  bool library = false;  ///< cuBLAS is a candidate, too, where its times were recorded
   std::function<void(const std::string&)> note;  ///< hears of what is left out
 };
 
@@ -37,8 +38,8 @@ struct DeployedSource {
 };
 
 struct DeployedKernel : RecordedKernel {
-  const DeployedSource* source = nullptr;
-  std::vector<std::string> options;  ///< of NVRTC, but for the architecture
+  const DeployedSource* source = nullptr;  ///< null: cuBLAS computes the product
+  std::vector<std::string> options;        ///< of NVRTC, but for the architecture
   PlanCode code;
 };
 
@@ -98,6 +99,7 @@ struct FolderOptions {
   std::string name_space = "tuned";
   std::vector<std::string> architectures;  ///< "90a", "80"
   bool jit = false;                        ///< kernels are compiled where they are launched
+  bool library = false;                    ///< it is linked to cuBLAS
 };
 std::map<std::string, std::string> folder_files(const Deployment& deployment, const FolderOptions& options);
 
@@ -106,6 +108,11 @@ std::string identifier_of(const std::string& name);
 
 /// "TUNED_L40" of "tuned::l40".
 std::string macro_of(const std::string& name_space);
+
+/// The plan of a product (PlanCode::statements) as one launch: what cuBLAS, and the test's reference, are
+/// passed. Sizes, alpha, A, B, beta, C, bias, leading dimensions, whether A and B are transposed, and the
+/// activation.
+std::string product_plan(const Operation& operation);
 
 /// Throws UserError unless the text names a namespace, such as "sizes" or "tuned::sizes".
 void check_header_namespace(const std::string& text);

@@ -70,7 +70,7 @@ class TestWriter {
       reference = kernel_text(name + "_reference", *what.reference, operation);
     else if (what.reference_library == LibraryOperation::gemm &&
              std::ranges::all_of(what.buffers, [](const Buffer& one) { return is_floating(one.type); }))
-      reference = gemm_text(name + "_reference", what);
+      reference = entry(name + "_reference", product_plan(what), kGemmReference, "gemm_reference", {"test"});
     text += "}  // namespace detail\n";
     if (!reference.empty())
       text += fmt::format("inline constexpr Kernel {}_reference = {};\n", name, reference);
@@ -108,34 +108,6 @@ class TestWriter {
     const PlanCode code = plan_code(*operation.spec, operation.problem, kernel);
     return entry(name, code.statements, source.path(source.text.name), code.expressions.front(),
                  source.include_folders());
-  }
-
-  /// The kernel for products, which no operation has to bring: libraries compute their reference.
-  std::string gemm_text(const std::string& name, const Operation& what) {
-    std::string layout = "nn";
-    std::string epilogue = "identity";
-    for (const auto& [option, value] : what.options) (option == "layout" ? layout : epilogue) = value;
-    const bool has_bias =
-        std::ranges::any_of(what.buffers, [](const Buffer& one) { return one.name == "bias"; });
-    const int activation = epilogue.ends_with("relu") ? 1 : epilogue.ends_with("gelu") ? 2 : 0;
-    std::string statements =
-        "  p.begin(0);\n  p.set_grid(ceil_div(multiply(n[0], n[1]), 256LL), 1LL, 1LL);\n"
-        "  p.set_block(256LL, 1LL, 1LL);\n";
-    const auto scalar = [&](const char* type, const std::string& value) {
-      statements += fmt::format("  p.add_scalar(Type::{}, {});\n", type, value);
-    };
-    for (int i = 0; i < 3; ++i) scalar("i64", fmt::format("n[{}]", i));
-    scalar("f64", "n[6]");
-    statements += "  p.add_address(Argument::buffer, 0);\n  p.add_address(Argument::buffer, 1);\n";
-    scalar("f64", "n[7]");
-    statements += "  p.add_address(Argument::buffer, 2);\n";
-    statements += has_bias ? "  p.add_address(Argument::buffer, 3);\n"
-                           : "  p.add_address(Argument::null_address, 0);\n";
-    for (int i = 3; i < 6; ++i) scalar("i64", fmt::format("n[{}]", i));
-    scalar("i32", layout.front() == 't' ? "1LL" : "0LL");
-    scalar("i32", layout.back() == 't' ? "1LL" : "0LL");
-    scalar("i32", fmt::format("{}LL", activation));
-    return entry(name, statements, kGemmReference, "gemm_reference", {"test"});
   }
 
   std::string entries_;
@@ -323,6 +295,33 @@ inline Needs {0}_needs({6}) noexcept {{
 
 }  // namespace
 
+std::string product_plan(const Operation& operation) {
+  std::string layout = "nn";
+  std::string epilogue = "identity";
+  for (const auto& [option, value] : operation.options) (option == "layout" ? layout : epilogue) = value;
+  const bool has_bias =
+      std::ranges::any_of(operation.buffers, [](const Buffer& one) { return one.name == "bias"; });
+  const int activation = epilogue.ends_with("relu") ? 1 : epilogue.ends_with("gelu") ? 2 : 0;
+  std::string statements =
+      "  p.begin(0);\n  p.set_grid(ceil_div(multiply(n[0], n[1]), 256LL), 1LL, 1LL);\n"
+      "  p.set_block(256LL, 1LL, 1LL);\n";
+  const auto scalar = [&](const char* type, const std::string& value) {
+    statements += fmt::format("  p.add_scalar(Type::{}, {});\n", type, value);
+  };
+  for (int i = 0; i < 3; ++i) scalar("i64", fmt::format("n[{}]", i));
+  scalar("f64", "n[6]");
+  statements += "  p.add_address(Argument::buffer, 0);\n  p.add_address(Argument::buffer, 1);\n";
+  scalar("f64", "n[7]");
+  statements += "  p.add_address(Argument::buffer, 2);\n";
+  statements +=
+      has_bias ? "  p.add_address(Argument::buffer, 3);\n" : "  p.add_address(Argument::null_address, 0);\n";
+  for (int i = 3; i < 6; ++i) scalar("i64", fmt::format("n[{}]", i));
+  scalar("i32", layout.front() == 't' ? "1LL" : "0LL");
+  scalar("i32", layout.back() == 't' ? "1LL" : "0LL");
+  scalar("i32", fmt::format("{}LL", activation));
+  return statements;
+}
+
 std::string DeployedSource::path(const std::string& name) const {
   const fs::path path = (home / name).lexically_normal();
   if (!fs::path(name).is_absolute() && *path.begin() == kKernels) {
@@ -365,9 +364,8 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   std::string functions;
   std::string list;
   std::set<std::string> architectures(options.architectures.begin(), options.architectures.end());
-  for (const DeployedKernel& kernel : deployment.kernels) {
-    add_sources(*kernel.source, files);
-  }
+  for (const DeployedKernel& kernel : deployment.kernels)
+    if (kernel.source != nullptr) add_sources(*kernel.source, files);
   for (const DeployedOperation& operation : deployment.operations) {
     for (const DeployedSection& section : operation.sections) {
       const std::string architecture = architecture_of(section);
@@ -395,6 +393,7 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   const std::vector<Replacement> marks{{"@tuned@", name},
                                        {"@TUNED@", macro_of(name)},
                                        {"@jit@", options.jit ? "ON" : "OFF"},
+                                       {"@library@", options.library ? "ON" : "OFF"},
                                        {"@architectures@", fmt::format("{}", fmt::join(architectures, ";"))},
                                        {"@first@", deployment.operations.front().name},
                                        {"// {operations}\n", functions},

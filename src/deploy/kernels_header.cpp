@@ -97,7 +97,7 @@ class HeaderWriter {
 
  private:
   void add_kernel(const DeployedKernel& kernel) {
-    const std::string name = kernel.name();
+    const std::string name = kernel.source == nullptr ? kernel.row.template_name : kernel.name();
     plans_ += fmt::format("// {}\ninline void plan{}([[maybe_unused]] const Value* n, Plan& p) {{\n{}}}\n",
                           comment_text(name), count_, kernel.code.statements);
     const auto list = [&](const char* what, const std::vector<std::string>& texts) {
@@ -108,9 +108,11 @@ class HeaderWriter {
     };
     const std::string expressions = list("expressions", kernel.code.expressions);
     const std::string options = list("options", kernel.options);
-    const std::string folders = list("folders", kernel.source->include_folders());
+    const bool is_library = kernel.source == nullptr;
+    const std::string folders =
+        list("folders", is_library ? std::vector<std::string>() : kernel.source->include_folders());
     std::string copies = "nullptr, 0";
-    if (const auto& constants = kernel.spec->constants; !constants.empty()) {
+    if (const auto& constants = kernel.spec->constants; !constants.empty() && !is_library) {
       std::vector<std::string> all;
       for (const ConstantMemory& constant : constants) {
         const auto& buffers = kernel.spec->operation.buffers;
@@ -122,14 +124,16 @@ class HeaderWriter {
       copies = fmt::format("detail::constants{}, {}", count_, all.size());
     }
     std::string constants;
-    for (const auto& [parameter, value] : kernel.configuration.named(*kernel.spec))
+    for (const auto& [parameter, value] :
+         is_library ? NamedValues() : kernel.configuration.named(*kernel.spec))
       constants += "  " + constant_text(parameter, value) + "\n";
     constants_ +=
         fmt::format("// {}\nstruct {}_{} {{\n  static constexpr int number_in_kKernels = {};\n{}}};\n",
                     comment_text(name), identifier_of(kernel.row.template_name), count_, count_, constants);
-    kernels_ += fmt::format("    {{{}, {}, {},\n     {}, {}, {}, {}, detail::plan{}}},\n", count_,
-                            cpp_literal(name), cpp_literal(kernel.source->path(kernel.source->text.name)),
-                            expressions, options, folders, copies, count_);
+    kernels_ +=
+        fmt::format("    {{{}, {}, {},\n     {}, {}, {}, {}, detail::plan{}}},\n", count_, cpp_literal(name),
+                    cpp_literal(is_library ? "" : kernel.source->path(kernel.source->text.name)), expressions,
+                    options, folders, copies, count_);
     ++count_;
   }
 

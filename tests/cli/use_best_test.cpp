@@ -1,5 +1,6 @@
 // The examples that use what `export` writes, on a machine without a GPU: with tests/deploy/fake_cuda.cpp.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -172,6 +173,84 @@ TEST_F(ExportOne, OneConfigurationIsAskedFor) {
                {"--arch"});
   expect_error(exported({"--format", "defines", "--problem", "8x8x8", "--namespace", "a b"}), kUserError,
                {"--namespace"});
+}
+
+/// In the place of cuBLAS: says what it was asked for.
+constexpr const char* kFakeCublas = R"--(
+#include <cublas_v2.h>
+#include <cstdio>
+extern "C" {
+cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  *handle = reinterpret_cast<cublasHandle_t>(1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t stream) {
+  std::printf("stream %p\n", static_cast<void*>(stream));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int64_t m, int64_t n, int64_t k,
+                               const void* alpha, const void* a, cudaDataType at, int64_t lda, const void* b, cudaDataType bt,
+                               int64_t ldb, const void* beta, void* c, cudaDataType ct, int64_t ldc, cublasComputeType_t compute,
+                               cublasGemmAlgo_t) {
+  std::printf("gemm %d %d: %ld %ld %ld, %g, %p %d %ld, %p %d %ld, %g, %p %d %ld, %d\n", ta, tb, m, n, k,
+              *static_cast<const float*>(alpha), a, at, lda, b, bt, ldb, *static_cast<const float*>(beta), c, ct, ldc, compute);
+  return CUBLAS_STATUS_SUCCESS;
+}
+}
+)--";
+
+/// Row-major matrices are transposed ones to cuBLAS.
+TEST(ExportWithLibrary, CublasIsCalledWhereItIsTheFastest) {
+  const Sandbox sandbox;
+  sandbox.write("sgemm.json", R"({"templates": ["sgemm_coalesced"], "problems": ["64x32x16", "8x8x8"]})");
+  const Finished swept = sandbox.run({"sweep", "sgemm.json", "--gpu", "H100", "--db", "one.db", "--quiet"});
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  {
+    SQLite::Database database((sandbox.folder() / "one.db").string(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE trial SET source = 'measured', median_us = 5");
+    database.exec(
+        "CREATE TEMP TABLE library AS SELECT * FROM trial WHERE problem = '64x32x16' LIMIT 1; UPDATE library "
+        "SET id = 1000, key = 'library', kind = 'baseline', template = 'cublas', median_us = 1, parameters = "
+        "'{}', "
+        "measurement = ''; INSERT INTO trial SELECT * FROM library");
+  }
+  const Finished exported =
+      sandbox.run({"export", "--db", "one.db", "--format", "cuda", "--with-library", "-o", "tuned"});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  sandbox.write("fake/cublas.cpp", kFakeCublas);
+  sandbox.write("CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.18)
+project(library LANGUAGES CXX)
+find_package(CUDAToolkit REQUIRED)
+set(TUNED_TESTS OFF CACHE BOOL "")
+add_subdirectory(tuned)
+add_library(fake SHARED fake/cublas.cpp)
+target_include_directories(fake PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+add_executable(app app.cpp)
+target_link_libraries(app PRIVATE fake tuned::tuned)
+)");
+  sandbox.write("app.cpp", R"(#include <cstdio>
+#include <tuned/tuned.h>
+int main() {
+  alignas(256) static float memory[96];
+  auto* const stream = reinterpret_cast<CUstream_st*>(0x70);
+  for (const long long m : {64, 8}) {
+    const tuned::Status status = tuned::gemm_f32(stream, m, m / 2, m / 4, memory, memory + 32, memory + 64, 0.5, 0.25, 0, 0, 40);
+    std::printf("%s|%s\n", status.text, status.kernel);
+  }
+}
+)");
+  const Finished configured = shell(sandbox, "cmake -S . -B build");
+  if (configured.err.find("CUDAToolkit") != std::string::npos) GTEST_SKIP() << "CMake finds no CUDA toolkit";
+  const Finished made = shell(sandbox, "cmake --build build -j2");
+  ASSERT_EQ(made.code, 0) << made.out << made.err;
+  const Finished run = shell(
+      sandbox,
+      fmt::format("LD_PRELOAD=build/libfake.so LD_LIBRARY_PATH='{}/fake_cuda' TUNED_VERBOSE=1 build/app",
+                  TILETUNE_BINARY_DIR));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(carries(run.out,
+                      {"stream 0x70", "gemm 0 0: 32 64 16, 0.5,", "0 32,", "0.25,", "0 40, 68", "ok|cublas"}))
+      << run.out;
 }
 
 /// It calls a folder's function. Here it is compiled and linked.
