@@ -59,22 +59,6 @@ struct MachineFacts {
   std::vector<NvmlGpu> nvml_gpus;
 };
 
-/// What NVML says of one GPU at one moment.
-struct GpuReadings {
-  // These two are read first: the queries below could change them.
-  std::optional<int> utilization_percent;
-  std::optional<std::vector<GpuProcess>> processes;
-  std::optional<double> sm_clock_mhz, max_sm_clock_mhz;
-  std::optional<double> application_sm_clock_mhz, default_application_sm_clock_mhz;
-  std::optional<std::uint64_t> throttle_reasons;
-  std::optional<double> power_w, power_limit_w, default_power_limit_w;
-  std::optional<double> temperature_c, slowdown_temperature_c;
-  std::optional<GpuMemory> memory;
-  std::optional<bool> persistence_mode, mig_mode, display_active;
-  std::optional<EccState> ecc;
-  std::optional<ComputeMode> compute_mode;
-};
-
 struct GpuFacts {
   int index = 0;
   std::string name;          ///< empty when it could not be opened

@@ -112,27 +112,6 @@ MachineFacts look_at_machine() {
   return facts;
 }
 
-GpuReadings read_gpu(const Nvml& nvml) {
-  return {.utilization_percent = nvml.utilization_percent(),
-          .processes = nvml.compute_processes(),
-          .sm_clock_mhz = nvml.sm_clock_mhz(),
-          .max_sm_clock_mhz = nvml.max_sm_clock_mhz(),
-          .application_sm_clock_mhz = nvml.application_sm_clock_mhz(),
-          .default_application_sm_clock_mhz = nvml.default_application_sm_clock_mhz(),
-          .throttle_reasons = nvml.throttle_reasons(),
-          .power_w = nvml.power_w(),
-          .power_limit_w = nvml.enforced_power_limit_w(),
-          .default_power_limit_w = nvml.default_power_limit_w(),
-          .temperature_c = nvml.temperature_c(),
-          .slowdown_temperature_c = nvml.slowdown_temperature_c(),
-          .memory = nvml.memory(),
-          .persistence_mode = nvml.persistence_mode(),
-          .mig_mode = nvml.mig_mode(),
-          .display_active = nvml.display_active(),
-          .ecc = nvml.ecc(),
-          .compute_mode = nvml.compute_mode()};
-}
-
 /// Opens GPUs one after another and puts down what becomes of each.
 class GpuVisit {
  public:
@@ -144,7 +123,7 @@ class GpuVisit {
     machine.cuda_version = nvml_.cuda_version().value_or("");
     machine.nvml_gpus = nvml_.gpus();
     // Before any GPU is opened: afterwards the traces of that would be read too.
-    for (const NvmlGpu& gpu : machine.nvml_gpus) readings_[gpu.uuid] = read_gpu(Nvml(gpu.uuid));
+    for (const NvmlGpu& gpu : machine.nvml_gpus) readings_[gpu.uuid] = Nvml(gpu.uuid).readings();
   }
 
   void visit(const std::vector<int>& indices) {
@@ -200,7 +179,7 @@ class GpuVisit {
     if (const auto found = readings_.find(device.uuid); found != readings_.end())
       gpu.readings = found->second;
     else if (nvml_.why().empty())
-      gpu.readings = read_gpu(Nvml(device.uuid));  // NVML lists no MIG slices
+      gpu.readings = Nvml(device.uuid).readings();  // NVML lists no MIG slices
     const auto known = std::find_if(machine.nvml_gpus.begin(), machine.nvml_gpus.end(),
                                     [&](const NvmlGpu& other) { return other.uuid == device.uuid; });
     gpu.smi_name = known != machine.nvml_gpus.end() ? std::to_string(known->index) : device.uuid;

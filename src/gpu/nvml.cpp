@@ -105,6 +105,30 @@ struct Nvml::Impl : NvmlSession {
     return current != 0;
   }
 
+  std::optional<int> utilization_percent() const {
+    const auto rates = ask<NvmlUtilization>(api.utilization);
+    if (!rates) return std::nullopt;
+    return static_cast<int>(rates->gpu);
+  }
+  std::optional<GpuMemory> memory() const {
+    const auto info = ask<NvmlMemoryInfo>(api.memory);
+    if (!info) return std::nullopt;
+    // Drivers differ in whether `used` holds the reserve.
+    const unsigned long long rest = info->free + info->reserved;
+    return GpuMemory{info->total, info->free, info->total > rest ? info->total - rest : 0};
+  }
+  std::optional<EccState> ecc() const {
+    const auto enabled = mode(api.ecc_mode);
+    if (!enabled) return std::nullopt;
+    return EccState{*enabled,
+                    ask<unsigned long long>(api.ecc_errors, kNvmlErrorUncorrected, kNvmlCounterVolatile)};
+  }
+  std::optional<ComputeMode> compute_mode() const {
+    const auto mode = number(api.compute_mode);
+    if (!mode || *mode > static_cast<unsigned>(ComputeMode::exclusive_process)) return std::nullopt;
+    return static_cast<ComputeMode>(*mode);
+  }
+
   NvmlDevice device = nullptr;
 };
 
@@ -127,18 +151,6 @@ std::optional<std::string> Nvml::driver_version() const { return impl_->driver_v
 
 std::optional<double> Nvml::sm_clock_mhz() const { return impl_->clock_mhz(impl_->api.clock, kNvmlClockSm); }
 
-std::optional<double> Nvml::max_sm_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.max_clock, kNvmlClockSm);
-}
-
-std::optional<double> Nvml::application_sm_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.application_clock, kNvmlClockSm);
-}
-
-std::optional<double> Nvml::default_application_sm_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.default_application_clock, kNvmlClockSm);
-}
-
 std::optional<std::uint64_t> Nvml::throttle_reasons() const {
   return impl_->ask<unsigned long long>(impl_->api.throttle_reasons);
 }
@@ -149,36 +161,6 @@ std::optional<double> Nvml::energy_j() const {
   const auto millijoules = impl_->ask<unsigned long long>(impl_->api.energy);
   if (!millijoules) return std::nullopt;
   return static_cast<double>(*millijoules) * kPerMilli;
-}
-
-std::optional<double> Nvml::enforced_power_limit_w() const {
-  return scaled(impl_->number(impl_->api.power_limit), kPerMilli);
-}
-
-std::optional<double> Nvml::default_power_limit_w() const {
-  return scaled(impl_->number(impl_->api.default_power_limit), kPerMilli);
-}
-
-std::optional<double> Nvml::temperature_c() const {
-  return scaled(impl_->ask<unsigned>(impl_->api.temperature, kNvmlTemperatureGpu));
-}
-
-std::optional<double> Nvml::slowdown_temperature_c() const {
-  return scaled(impl_->ask<unsigned>(impl_->api.temperature_threshold, kNvmlThresholdSlowdown));
-}
-
-std::optional<GpuMemory> Nvml::memory() const {
-  const auto info = impl_->ask<NvmlMemoryInfo>(impl_->api.memory);
-  if (!info) return std::nullopt;
-  // Drivers differ in whether `used` holds the reserve.
-  const unsigned long long rest = info->free + info->reserved;
-  return GpuMemory{info->total, info->free, info->total > rest ? info->total - rest : 0};
-}
-
-std::optional<int> Nvml::utilization_percent() const {
-  const auto rates = impl_->ask<NvmlUtilization>(impl_->api.utilization);
-  if (!rates) return std::nullopt;
-  return static_cast<int>(rates->gpu);
 }
 
 std::optional<std::vector<GpuProcess>> Nvml::compute_processes() const {
@@ -198,26 +180,29 @@ std::optional<std::vector<GpuProcess>> Nvml::compute_processes() const {
   return processes;
 }
 
-std::optional<bool> Nvml::persistence_mode() const {
-  return as_bool(impl_->number(impl_->api.persistence_mode));
+GpuReadings Nvml::readings() const {
+  const NvmlApi& api = impl_->api;
+  // C++ evaluates the initialisers in their order, and so asks in it.
+  return {.utilization_percent = impl_->utilization_percent(),
+          .processes = compute_processes(),
+          .sm_clock_mhz = sm_clock_mhz(),
+          .max_sm_clock_mhz = impl_->clock_mhz(api.max_clock, kNvmlClockSm),
+          .application_sm_clock_mhz = impl_->clock_mhz(api.application_clock, kNvmlClockSm),
+          .default_application_sm_clock_mhz = impl_->clock_mhz(api.default_application_clock, kNvmlClockSm),
+          .throttle_reasons = throttle_reasons(),
+          .power_w = power_w(),
+          .power_limit_w = scaled(impl_->number(api.power_limit), kPerMilli),
+          .default_power_limit_w = scaled(impl_->number(api.default_power_limit), kPerMilli),
+          .temperature_c = scaled(impl_->ask<unsigned>(api.temperature, kNvmlTemperatureGpu)),
+          .slowdown_temperature_c =
+              scaled(impl_->ask<unsigned>(api.temperature_threshold, kNvmlThresholdSlowdown)),
+          .memory = impl_->memory(),
+          .persistence_mode = as_bool(impl_->number(api.persistence_mode)),
+          .mig_mode = impl_->mode(api.mig_mode),
+          .display_active = as_bool(impl_->number(api.display_active)),
+          .ecc = impl_->ecc(),
+          .compute_mode = impl_->compute_mode()};
 }
-
-std::optional<EccState> Nvml::ecc() const {
-  const auto enabled = impl_->mode(impl_->api.ecc_mode);
-  if (!enabled) return std::nullopt;
-  return EccState{*enabled, impl_->ask<unsigned long long>(impl_->api.ecc_errors, kNvmlErrorUncorrected,
-                                                           kNvmlCounterVolatile)};
-}
-
-std::optional<bool> Nvml::mig_mode() const { return impl_->mode(impl_->api.mig_mode); }
-
-std::optional<ComputeMode> Nvml::compute_mode() const {
-  const auto mode = impl_->number(impl_->api.compute_mode);
-  if (!mode || *mode > static_cast<unsigned>(ComputeMode::exclusive_process)) return std::nullopt;
-  return static_cast<ComputeMode>(*mode);
-}
-
-std::optional<bool> Nvml::display_active() const { return as_bool(impl_->number(impl_->api.display_active)); }
 
 struct NvmlSystem::Impl : NvmlSession {
   using NvmlSession::NvmlSession;

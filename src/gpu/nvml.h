@@ -32,6 +32,24 @@ struct EccState {
 /// Who may use a GPU, as `nvidia-smi --compute-mode` sets it.
 enum class ComputeMode { shared, exclusive_thread, prohibited, exclusive_process };
 
+/// What NVML says of one GPU at one moment.
+struct GpuReadings {
+  /// Percent of the last second or less in which a kernel ran, whosever it was.
+  std::optional<int> utilization_percent;
+  std::optional<std::vector<GpuProcess>> processes;
+  std::optional<double> sm_clock_mhz, max_sm_clock_mhz;
+  /// What programs get unless power or heat forbid it, and what that is when nobody has set it.
+  std::optional<double> application_sm_clock_mhz, default_application_sm_clock_mhz;
+  std::optional<std::uint64_t> throttle_reasons;
+  std::optional<double> power_w, power_limit_w, default_power_limit_w;
+  std::optional<double> temperature_c;
+  std::optional<double> slowdown_temperature_c;  ///< from here on the hardware slows its clocks
+  std::optional<GpuMemory> memory;
+  std::optional<bool> persistence_mode, mig_mode, display_active;
+  std::optional<EccState> ecc;
+  std::optional<ComputeMode> compute_mode;
+};
+
 /// What NVML says of one GPU. NVML is loaded at run time; where it is missing, older than a question or
 /// without an answer, the answer is none. Needs no CUDA context.
 class Nvml {
@@ -45,30 +63,14 @@ class Nvml {
   std::optional<std::string> driver_version() const;  ///< "580.159.04"
 
   std::optional<double> sm_clock_mhz() const;
-  std::optional<double> max_sm_clock_mhz() const;
-  /// What programs get unless power or heat forbid it, and what that is when nobody has set it.
-  std::optional<double> application_sm_clock_mhz() const;
-  std::optional<double> default_application_sm_clock_mhz() const;
   /// Why clocks are lower than they could be, as bits: throttle_text() reads them.
   std::optional<std::uint64_t> throttle_reasons() const;
-
   std::optional<double> power_w() const;
   std::optional<double> energy_j() const;  ///< since the driver was loaded
-  std::optional<double> enforced_power_limit_w() const;
-  std::optional<double> default_power_limit_w() const;
-  std::optional<double> temperature_c() const;
-  std::optional<double> slowdown_temperature_c() const;  ///< from here on the hardware slows its clocks
-
-  std::optional<GpuMemory> memory() const;
-  /// Percent of the last second or less in which a kernel ran, whosever it was.
-  std::optional<int> utilization_percent() const;
   std::optional<std::vector<GpuProcess>> compute_processes() const;
 
-  std::optional<bool> persistence_mode() const;
-  std::optional<EccState> ecc() const;
-  std::optional<bool> mig_mode() const;
-  std::optional<ComputeMode> compute_mode() const;
-  std::optional<bool> display_active() const;
+  /// Asks for utilization and processes first, because the other questions could change them.
+  GpuReadings readings() const;
 
  private:
   struct Impl;

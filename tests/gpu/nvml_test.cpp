@@ -27,10 +27,10 @@ TEST_F(NvmlTest, ConvertsUnits) {
   const Nvml nvml(kFirst, kNow);
   EXPECT_DOUBLE_EQ(nvml.power_w().value(), 76.123);
   EXPECT_DOUBLE_EQ(nvml.energy_j().value(), 123.456);
-  EXPECT_DOUBLE_EQ(nvml.enforced_power_limit_w().value(), 650.5);
-  EXPECT_EQ(nvml.temperature_c(), 31);
+  EXPECT_DOUBLE_EQ(nvml.readings().power_limit_w.value(), 650.5);
+  EXPECT_EQ(nvml.readings().temperature_c, 31);
   EXPECT_EQ(nvml.sm_clock_mhz(), 345);
-  EXPECT_EQ(nvml.max_sm_clock_mhz(), 1980);
+  EXPECT_EQ(nvml.readings().max_sm_clock_mhz, 1980);
   EXPECT_EQ(nvml.throttle_reasons(), 0x44U);
 }
 
@@ -43,8 +43,8 @@ TEST_F(NvmlTest, EachGpuAnswersForItself) {
 TEST_F(NvmlTest, ASliceAsksTheGpuItIsPartOf) {
   answer("2.mig=1");
   const Nvml slice("GPU-5", kNow);
-  EXPECT_EQ(slice.mig_mode(), true);
-  EXPECT_EQ(Nvml(kFirst, kNow).mig_mode(), false);
+  EXPECT_EQ(slice.readings().mig_mode, true);
+  EXPECT_EQ(Nvml(kFirst, kNow).readings().mig_mode, false);
 }
 
 TEST_F(NvmlTest, WithoutTheLibraryEveryAnswerIsNone) {
@@ -52,7 +52,7 @@ TEST_F(NvmlTest, WithoutTheLibraryEveryAnswerIsNone) {
   EXPECT_EQ(nvml.driver_version(), std::nullopt);
   EXPECT_EQ(nvml.power_w(), std::nullopt);
   EXPECT_EQ(nvml.compute_processes(), std::nullopt);
-  EXPECT_EQ(nvml.ecc().has_value(), false);
+  EXPECT_EQ(nvml.readings().ecc.has_value(), false);
   const NvmlSystem system("libno_such_nvml.so.1");
   EXPECT_TRUE(carries(system.why(), {"libno_such_nvml.so.1", "opened"}));
   EXPECT_TRUE(system.gpus().empty());
@@ -69,7 +69,7 @@ TEST_F(NvmlTest, ALibraryOfAnotherDriverSaysSo) {
 TEST_F(NvmlTest, AnUnknownGpuHasNoAnswers) {
   const Nvml nvml("GPU-ffffffff-0000-0000-0000-000000000000", kNow);
   EXPECT_EQ(nvml.power_w(), std::nullopt);
-  EXPECT_EQ(nvml.memory().has_value(), false);
+  EXPECT_EQ(nvml.readings().memory.has_value(), false);
   EXPECT_EQ(nvml.driver_version(), "580.0") << "that is the system's";
 }
 
@@ -81,20 +81,20 @@ TEST_F(NvmlTest, AnOldDriverAnswersWhatItCan) {
   EXPECT_EQ(nvml.compute_processes()->at(0).memory_bytes, 1024U);
   EXPECT_EQ(nvml.power_w().has_value(), true);
   EXPECT_EQ(nvml.energy_j(), std::nullopt);
-  EXPECT_EQ(nvml.max_sm_clock_mhz(), std::nullopt);
-  EXPECT_EQ(nvml.mig_mode(), std::nullopt);
-  EXPECT_EQ(nvml.memory().has_value(), false);
-  EXPECT_EQ(nvml.display_active(), std::nullopt);
+  EXPECT_EQ(nvml.readings().max_sm_clock_mhz, std::nullopt);
+  EXPECT_EQ(nvml.readings().mig_mode, std::nullopt);
+  EXPECT_EQ(nvml.readings().memory.has_value(), false);
+  EXPECT_EQ(nvml.readings().display_active, std::nullopt);
 }
 
 TEST_F(NvmlTest, QuestionsThatAGpuDoesNotSupportHaveNoAnswer) {
   answer("power=none ecc=none pids=none compute_mode=7 utilization=none");
   const Nvml nvml(kFirst, kNow);
   EXPECT_EQ(nvml.power_w(), std::nullopt);
-  EXPECT_EQ(nvml.ecc().has_value(), false);
+  EXPECT_EQ(nvml.readings().ecc.has_value(), false);
   EXPECT_EQ(nvml.compute_processes(), std::nullopt);
-  EXPECT_EQ(nvml.compute_mode(), std::nullopt) << "a mode of a later driver";
-  EXPECT_EQ(nvml.utilization_percent(), std::nullopt);
+  EXPECT_EQ(nvml.readings().compute_mode, std::nullopt) << "a mode of a later driver";
+  EXPECT_EQ(nvml.readings().utilization_percent, std::nullopt);
 }
 
 TEST_F(NvmlTest, NamesProcessesThatItSees) {
@@ -118,7 +118,7 @@ TEST_F(NvmlTest, ListsMoreProcessesThanExpected) {
 
 TEST_F(NvmlTest, UsedMemoryIsWithoutTheDriversReserve) {
   answer("used=3221225472");
-  const auto memory = Nvml(kFirst, kNow).memory();
+  const auto memory = Nvml(kFirst, kNow).readings().memory;
   EXPECT_EQ(memory->used_bytes, std::uint64_t{3} << 30);
   EXPECT_EQ(memory->free_bytes, std::uint64_t{136} << 30);
 }
@@ -126,11 +126,11 @@ TEST_F(NvmlTest, UsedMemoryIsWithoutTheDriversReserve) {
 TEST_F(NvmlTest, ModesAreThoseOfNow) {
   answer("ecc=0 ecc_errors=7 mig=1 compute_mode=3 persistence=0");
   const Nvml nvml(kFirst, kNow);
-  EXPECT_FALSE(nvml.ecc()->enabled) << "it will be on after the next reset only";
-  EXPECT_EQ(nvml.ecc()->uncorrected_errors, 7U);
-  EXPECT_EQ(nvml.mig_mode(), true);
-  EXPECT_EQ(nvml.compute_mode(), ComputeMode::exclusive_process);
-  EXPECT_EQ(nvml.persistence_mode(), false);
+  EXPECT_FALSE(nvml.readings().ecc->enabled) << "it will be on after the next reset only";
+  EXPECT_EQ(nvml.readings().ecc->uncorrected_errors, 7U);
+  EXPECT_EQ(nvml.readings().mig_mode, true);
+  EXPECT_EQ(nvml.readings().compute_mode, ComputeMode::exclusive_process);
+  EXPECT_EQ(nvml.readings().persistence_mode, false);
 }
 
 TEST_F(NvmlTest, ListsTheGpusThatStillAnswer) {
