@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/clock.h"
+#include "base/fields_json.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "output/cell_text.h"
@@ -74,15 +75,7 @@ Json launch_json(const InspectedOnGpu& gpu, std::size_t index) {
       {"stack_bytes", resources.stack_bytes},      {"static_shared_bytes", resources.static_shared_bytes},
       {"code_bytes", resources.code_bytes}};
   if (gpu.occupancies.empty()) return json;
-  const Occupancy& occupancy = gpu.occupancies[index];
-  json["occupancy"] = {{"fraction", occupancy.fraction},
-                       {"limiter", occupancy.limiter},
-                       {"blocks_per_multiprocessor", occupancy.blocks_per_multiprocessor},
-                       {"limit_by_warps", occupancy.limit_by_warps},
-                       {"limit_by_registers", occupancy.limit_by_registers},
-                       {"limit_by_shared", occupancy.limit_by_shared},
-                       {"limit_by_blocks", occupancy.limit_by_blocks},
-                       {"arithmetic", occupancy.arithmetic}};
+  json["occupancy"] = to_json(gpu.occupancies[index]);
   return json;
 }
 
@@ -131,35 +124,10 @@ std::vector<std::string> result_cells(const InspectedOnGpu& gpu) {
   return cells;
 }
 
-Json accesses_json(const InstructionMix::Accesses& accesses) {
-  return {{"narrower", accesses.narrower},
-          {"4_bytes", accesses.by_4},
-          {"8_bytes", accesses.by_8},
-          {"16_bytes", accesses.by_16}};
-}
-
 Json mix_json(const InstructionMix& mix) {
-  return {{"instructions", mix.instructions},
-          {"fma", mix.fma},
-          {"fma_share", mix.fma_share()},
-          {"other_math", mix.other_math},
-          {"tensor", mix.tensor},
-          {"conversions", mix.conversions},
-          {"shared_loads", accesses_json(mix.shared_loads)},
-          {"shared_stores", accesses_json(mix.shared_stores)},
-          {"global_loads", accesses_json(mix.global_loads)},
-          {"global_stores", accesses_json(mix.global_stores)},
-          {"async_copies", accesses_json(mix.async_copies)},
-          {"bulk_copies", mix.bulk_copies},
-          {"reductions", mix.reductions},
-          {"spill_loads", mix.spill_loads},
-          {"spill_stores", mix.spill_stores},
-          {"barriers", mix.barriers},
-          {"mbarriers", mix.mbarriers},
-          {"branches", mix.branches},
-          {"other", mix.other},
-          {"stall_clocks", mix.stall_clocks},
-          {"code_bytes", mix.code_bytes}};
+  Json json = to_json(mix);
+  json["fma_share"] = mix.fma_share();
+  return json;
 }
 
 /// The mix of the hottest loop and the predicted time: a line per configuration, problem and GPU.
@@ -177,34 +145,17 @@ TextTable sass_table() {
 
 /// The mixes of loop and kernel, the prediction and the terms it is made of.
 Json sass_json(const MachineCode& code) {
-  const LaunchTerms& terms = code.prediction.terms;
   return {{"loop", mix_json(code.loop)},
           {"kernel", mix_json(code.kernel)},
           {"predicted_us", code.prediction.time_us},
           {"bound", code.prediction.bound_by},
           {"waves", code.prediction.waves},
-          {"terms",
-           {{"turns", terms.turns},
-            {"loop_clocks", terms.loop_clocks},
-            {"tensor_clocks", terms.tensor_clocks},
-            {"outside_clocks", terms.outside_clocks},
-            {"outside_bytes", terms.outside_bytes},
-            {"dram_us", terms.dram_us},
-            {"meetings", terms.meetings},
-            {"clusters", terms.clusters}}}};
+          {"terms", to_json(code.prediction.terms)}};
 }
 
 /// Where the model is from, and the numbers that make a time of the terms.
 Json static_model_json(const StaticModel& model) {
-  return {{"provenance", model.provenance()},
-          {"launch",
-           {{"launch_us", model.launch_us},
-            {"loop_scale", model.loop_scale},
-            {"outside_scale", model.outside_scale},
-            {"byte_clocks", model.byte_clocks},
-            {"meeting_us", model.meeting_us},
-            {"cluster_us", model.cluster_us},
-            {"unhidden_share", model.unhidden_share}}}};
+  return {{"provenance", model.provenance()}, {"launch", to_json(model)}};
 }
 
 Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "compile/binary.h"
 #include "inspect/sass.h"
 
@@ -58,6 +59,12 @@ struct InstructionMix {
     double by_4 = 0, by_8 = 0, by_16 = 0, narrower = 0;
 
     double count() const { return by_4 + by_8 + by_16 + narrower; }
+
+    static constexpr auto fields() {
+      using A = Accesses;
+      return list_of(field("narrower", &A::narrower), field("4_bytes", &A::by_4), field("8_bytes", &A::by_8),
+                     field("16_bytes", &A::by_16));
+    }
   };
 
   double instructions = 0;  ///< that do something
@@ -81,6 +88,15 @@ struct InstructionMix {
   double fma_share() const { return instructions > 0 ? fma_slots / instructions : 0; }
   /// 0 where there is no FFMA.
   double per_fma(double count) const { return fma > 0 ? count / fma : 0; }
+
+  /// `fma_slots` shows in fma_share().
+  static constexpr auto fields() {
+    using M = InstructionMix;
+    return fields_of<&M::instructions, &M::fma, &M::other_math, &M::tensor, &M::conversions, &M::shared_loads,
+                     &M::shared_stores, &M::global_loads, &M::global_stores, &M::async_copies,
+                     &M::bulk_copies, &M::reductions, &M::spill_loads, &M::spill_stores, &M::barriers,
+                     &M::mbarriers, &M::branches, &M::other, &M::stall_clocks, &M::code_bytes>();
+  }
 };
 
 InstructionMix mix_of_loop(const KernelCode& code);

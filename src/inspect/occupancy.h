@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "inspect/gpu_model.h"
 #include "inspect/resources.h"
 #include "space/instance.h"
@@ -32,6 +33,13 @@ struct Occupancy {
   /// 233472 / 34816 = 6; warps: 64 / 8 = 8; blocks: 32". Each of the four schedulers has its own quarter of
   /// the registers.
   std::string arithmetic;
+
+  /// What `inspect` shows; `arithmetic` has the rest.
+  static constexpr auto fields() {
+    using O = Occupancy;
+    return fields_of<&O::fraction, &O::limiter, &O::blocks_per_multiprocessor, &O::limit_by_warps,
+                     &O::limit_by_registers, &O::limit_by_shared, &O::limit_by_blocks, &O::arithmetic>();
+  }
 };
 
 /// With the largest shared-memory carve-out and dynamic shared memory opted in as far as the model allows,

@@ -60,6 +60,12 @@ struct LaunchTerms {
   double dram_us = 0;         ///< compulsory traffic at the peak bandwidth
   double meetings = 0;        ///< 1: blocks meet in a workspace
   double clusters = 0;        ///< 1: blocks meet in a cluster
+
+  static constexpr auto fields() {
+    using T = LaunchTerms;
+    return fields_of<&T::turns, &T::loop_clocks, &T::tensor_clocks, &T::outside_clocks, &T::outside_bytes,
+                     &T::dram_us, &T::meetings, &T::clusters>();
+  }
 };
 
 /// What a configuration would take by a static model, and which term bounds it. Nothing is timed. Of several
