@@ -20,132 +20,85 @@ constexpr const char* kCapability = "compute_capability";
 constexpr const char* kPublishedPeak = "published_fp32_tflops";
 constexpr double kPeakTolerance = 0.03;
 constexpr std::string_view kMayBeZero = "reserved_shared_bytes_per_block";
+constexpr std::array<std::string_view, 2> kFigureKeys{"value", "source"};
+
+/// What a file may give: all figures but one are positive.
+template <typename Struct, typename Number>
+Bounds<Number> bounds_of(const FieldOf<Struct, Number>& figure) {
+  // Occupancy is computed with `int`.
+  constexpr auto kMost = static_cast<Number>(std::is_same_v<Number, int> ? 1e9 : 1e15);
+  Bounds<Number> bounds = figure.bounds;
+  bounds.max = std::min(bounds.max, kMost);
+  bounds.above = std::is_floating_point_v<Number>;
+  bounds.min = bounds.above || figure.name == kMayBeZero ? 0 : 1;
+  return bounds;
+}
+
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> keys{"$schema", "name", "aliases", "sources", kCapability, kPublishedPeak};
+  for (const std::string_view figure : field_names<GpuModel>()) keys.push_back(figure);
+  return keys;
+}
 
 class ModelReader {
  public:
-  ModelReader(const Json& json, std::string file) : json_(json), where_{std::move(file), ""} {}
+  ModelReader(const Json& json, const std::string& file)
+      : where_{file, ""}, reader_({json, where_}, known_keys()) {}
 
   GpuModel read() {
-    if (!json_.is_object())
-      throw UserError("a GPU model is an object", where_, "schemas/gpu.schema.json says what stands in it.");
-    check_keys();
-    read_sources();
     GpuModel model;
-    model.name = text(json_, "name", where_);
-    read_aliases(model);
+    model.name = read_string(reader_.need("name", "the GPU's name"));
+    for (const JsonNode& alias :
+         read_list(reader_.need("aliases", "a list of other names, or []"), "aliases", Empty::allowed))
+      model.aliases.push_back(read_string(alias));
+    if (const auto table = reader_.find("sources")) {
+      for (const auto& [id, document] : read_members(*table, "an object that maps ids to documents")) {
+        read_string(document, "a document");
+        sources_.push_back(id);
+      }
+    }
     read_capability(model);
-    for_each_field<GpuModel>(
-        [&](const auto& figure) { read_number(std::string(figure.name), model.*figure.member); });
-    double published = 0;
-    read_number(kPublishedPeak, published);
+    for_each_field<GpuModel>([&](const auto& figure) {
+      using Number = std::remove_cvref_t<decltype(model.*figure.member)>;
+      model.*figure.member = read_as<Number>(sourced_value(figure.name), bounds_of(figure));
+    });
+    const double published = read_number(sourced_value(kPublishedPeak), {.min = 0, .above = true});
     check_sanity(model, published);
     return model;
   }
 
  private:
-  void check_keys() const {
-    std::vector<std::string> known = {"$schema", "name", "aliases", "sources", kCapability, kPublishedPeak};
-    for_each_field<GpuModel>([&](const auto& figure) { known.emplace_back(figure.name); });
-    for (const auto& [key, unused] : json_.items()) {
-      if (is_among(key, known)) continue;
-      throw UserError(fmt::format("there is no figure '{}' in a GPU model", key), where_.at(key),
-                      "Remove or rename it." + suggestion(key, known));
-    }
-  }
-
-  static const Json& member(const Json& object, const std::string& key, const Where& where) {
-    const auto found = object.find(key);
-    if (found == object.end())
-      throw UserError(fmt::format("'{}' is missing", key), where, "Add it, with its source.");
-    return *found;
-  }
-
-  static std::string text(const Json& object, const std::string& key, const Where& where) {
-    const Json& value = member(object, key, where);
-    if (!value.is_string() || trim(value.get<std::string>()).empty())
-      throw UserError(fmt::format("'{}' must be a text that is not empty", key), where.at(key), "Write one.");
-    return value.get<std::string>();
-  }
-
-  void read_sources() {
-    if (!json_.contains("sources")) return;
-    const Json& table = json_["sources"];
-    if (!table.is_object())
-      throw UserError("'sources' must be an object", where_.at("sources"), "Map short ids to documents.");
-    for (const auto& [id, unused] : table.items()) {
-      text(table, id, where_.at("sources"));
-      sources_.push_back(id);
-    }
-  }
-
-  void read_aliases(GpuModel& model) const {
-    const Json& list = member(json_, "aliases", where_);
-    if (!list.is_array())
-      throw UserError("'aliases' must be a list of texts", where_.at("aliases"), "Write [] for none.");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_string() || squashed(list[i].get<std::string>()).empty())
-        throw UserError("an alias must be a text", where_.at("aliases").at(i),
-                        "Write a name people use for this GPU.");
-      model.aliases.push_back(list[i]);
-    }
-  }
-
   /// The "value" of a figure, once it is known to name its source: an id of the table, or a text of several
   /// words.
-  const Json& sourced_value(const std::string& key) const {
-    const Json& figure = member(json_, key, where_);
-    const Where where = where_.at(key);
-    if (!figure.is_object())
-      throw UserError(R"(a figure is {"value": ..., "source": ...})", where, "Say where it is from.");
-    const std::string source = text(figure, "source", where);
+  JsonNode sourced_value(std::string_view key) {
+    ObjectReader figure(reader_.need(key, "a value with its source"), kFigureKeys);
+    const JsonNode node = figure.need("source", "a document, or an id of the table 'sources'");
+    const std::string source = read_string(node);
     if (!is_among(source, sources_) && source.find(' ') == std::string::npos)
-      throw UserError(fmt::format("'{}' is not an id of the table 'sources'", source), where.at("source"),
+      throw UserError(fmt::format("'{}' is not an id of the table 'sources'", source), node.where,
                       "Name a document, or an id of the table." + suggestion(source, sources_));
-    return member(figure, "value", where);
+    return figure.need("value", "the figure");
   }
 
-  template <typename Number>
-  void read_number(const std::string& key, Number& out) const {
-    const Json& value = sourced_value(key);
-    const bool right_type = std::is_integral_v<Number> ? value.is_number_integer() : value.is_number();
-    const double number = right_type ? value.get<double>() : -1;
-    if (number < 0 || (std::is_same_v<Number, int> && number > 1e9) || number > 1e15)
-      throw UserError(fmt::format("found {}, expected {} that is not negative", value.dump(),
-                                  std::is_integral_v<Number> ? "an integer" : "a number"),
-                      where_.at(key).at("value"), "Correct the value.");
-    out = value.get<Number>();
-  }
-
-  void read_capability(GpuModel& model) const {
-    const Json& value = sourced_value(kCapability);
-    const std::vector<std::string> parts =
-        value.is_string() ? split(value.get<std::string>(), '.') : std::vector<std::string>{};
+  void read_capability(GpuModel& model) {
+    const JsonNode node = sourced_value(kCapability);
+    const std::string text = read_string(node, R"(a compute capability such as "9.0")");
+    const std::vector<std::string> parts = split(text, '.');
     const auto is_number = [](const std::string& part) {
       return !part.empty() && part.size() <= 2 &&
              std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     };
     if (parts.size() != 2 || !is_number(parts[0]) || !is_number(parts[1]))
-      throw UserError(fmt::format("found {}, expected a compute capability such as \"9.0\"", value.dump()),
-                      where_.at(kCapability).at("value"), "Write major and minor version as a text.");
+      throw UserError(fmt::format(R"(found "{}", expected a compute capability such as "9.0")", text),
+                      node.where, "Write major and minor version as a text.");
     model.compute_major = std::stoi(parts[0]);
     model.compute_minor = std::stoi(parts[1]);
   }
 
   void check_sanity(const GpuModel& model, double published) const {
-    for_each_field<GpuModel>([&](const auto& figure) {
-      if (model.*figure.member != 0 || figure.name == kMayBeZero) return;
-      throw UserError("the value must be greater than 0", place_of(figure), "Correct the value.");
-    });
-    // Occupancy is computed with `int`, and by rules for warps of 32 threads.
     if (model.warp_size != 32)
       throw UserError("a warp has 32 threads on every GPU that tiletune knows",
                       where_.at("warp_size").at("value"), "Write 32.");
-    for_each_field<GpuModel>([&](const auto& figure) {
-      if (figure.bounds.contain(model.*figure.member)) return;
-      throw UserError(
-          fmt::format("found {}, which is more than any multiprocessor has", model.*figure.member),
-          place_of(figure), "Correct the value.");
-    });
     if (model.max_threads_per_multiprocessor % model.warp_size != 0 ||
         model.max_threads_per_block > model.max_threads_per_multiprocessor) {
       throw UserError("a multiprocessor holds whole warps and at least one largest block",
@@ -167,13 +120,8 @@ class ModelReader {
           where_.at(kPublishedPeak), "Correct the figure that is wrong; they must agree within 3%.");
   }
 
-  template <typename Figure>
-  Where place_of(const Figure& figure) const {
-    return where_.at(std::string(figure.name)).at("value");
-  }
-
-  const Json& json_;
   Where where_;
+  ObjectReader reader_;
   std::vector<std::string> sources_;
 };
 

@@ -156,23 +156,24 @@ TEST_F(BadModelTest, SourceThatIsNoId) {
 
 TEST_F(BadModelTest, BareNumber) {
   model_["l2_bytes"] = 5;
-  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_bytes", "{\"value\": ..., \"source\": ...}"}));
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_bytes", "an integer", "an object", "\"value\", \"source\""}));
 }
 
 TEST_F(BadModelTest, MisspeltFigure) {
   model_["l2_byte"] = model_["l2_bytes"];
-  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_byte", "'l2_byte'", "GPU model", "'l2_bytes'"}));
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_byte", "'l2_byte'", "'l2_bytes'"}));
 }
 
 TEST_F(BadModelTest, ValuesOfTheWrongKind) {
   const auto original = model_;
-  for (const auto& value :
-       {nlohmann::ordered_json(1.5), nlohmann::ordered_json("132"), nlohmann::ordered_json(-1),
-        nlohmann::ordered_json(4e9), nlohmann::ordered_json(nullptr)}) {
+  for (const auto& value : {nlohmann::ordered_json(1.5), nlohmann::ordered_json(-1),
+                            nlohmann::ordered_json(4e9), nlohmann::ordered_json(nullptr)}) {
     model_ = original;
     model_["multiprocessors"]["value"] = value;
     EXPECT_TRUE(carries(error(), {"gpu.json: /multiprocessors/value", value.dump(), "an integer"}));
   }
+  model_["multiprocessors"]["value"] = "132";
+  EXPECT_TRUE(carries(error(), {"gpu.json: /multiprocessors/value", "a string", "an integer", "132"}));
   model_["multiprocessors"]["value"] = 0;
   EXPECT_TRUE(carries(error(), {"gpu.json: /multiprocessors/value", "0"}));
 }
@@ -187,11 +188,13 @@ TEST_F(BadModelTest, ValuesThatOccupancyCannotBeComputedWith) {
 }
 
 TEST_F(BadModelTest, ComputeCapability) {
-  for (const char* value : {"9", "9.x", "", "9.0.0", "123.0"}) {
+  for (const char* value : {"9", "9.x", "9.0.0", "123.0"}) {
     model_["compute_capability"]["value"] = value;
     EXPECT_TRUE(carries(
         error(), {"gpu.json: /compute_capability/value", "\"" + std::string(value) + "\"", "\"9.0\""}));
   }
+  model_["compute_capability"]["value"] = "";
+  EXPECT_TRUE(carries(error(), {"gpu.json: /compute_capability/value", "empty", "\"9.0\""}));
 }
 
 TEST_F(BadModelTest, PeakThatDoesNotFollow) {
