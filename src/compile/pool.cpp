@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kStartTimeout{60};
 constexpr int kStartAttempts = 5;
-constexpr std::size_t kMostRecentBytes = std::size_t{8} << 20;
+constexpr std::size_t kMostFailures = 500;
 
 CompilePoolOptions completed(CompilePoolOptions options) {
   if (options.workers <= 0)
@@ -38,19 +38,16 @@ std::string identity_of(const std::string& key, const KernelSource& source) {
 }  // namespace
 
 CompilePool::CompilePool(CompilePoolOptions options)
-    : options_(completed(std::move(options))), cache_(options_.cache_folder), recent_(kMostRecentBytes) {}
+    : options_(completed(std::move(options))), cache_(options_.cache_folder) {}
 
 std::optional<Compiled> CompilePool::find(const CompileRequest& request) {
   return find(request.key(), request.source);
 }
 
 std::optional<Compiled> CompilePool::find(const std::string& key, const KernelSource& source) {
-  const std::string identity = identity_of(key, source);
-  auto known = recent_.find(identity);
-  const bool is_recent = known.has_value();
-  if (!known) known = cache_.load(key);
+  const auto failure = failures_.find(identity_of(key, source));
+  std::optional<Compiled> known = failure != failures_.end() ? failure->second : cache_.load(key);
   if (!known || !dependencies_.holds(source, known->dependencies)) return std::nullopt;
-  if (!is_recent) recent_.add(identity, *known);
   return known;
 }
 
@@ -73,7 +70,10 @@ bool CompilePool::submit(CompileRequest request, OnDone on_done) {
 void CompilePool::finish(const std::string& identity, const Compiled& compiled) {
   auto done = waiting_.extract(identity);
   for (OnDone& on_done : done.mapped()) finished_.emplace_back(std::move(on_done), compiled);
-  if (compiled.outcome != Outcome::compile_crashed) recent_.add(identity, compiled);
+  failures_.erase(identity);
+  if (compiled.outcome == Outcome::ok || compiled.outcome == Outcome::compile_crashed) return;
+  if (failures_.size() >= kMostFailures) failures_.clear();
+  failures_[identity] = compiled;
 }
 
 std::size_t CompilePool::count(Worker::State state) const {

@@ -88,8 +88,8 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// What is known already of a request, and still holds: from the cache, or from lately, when it may also
-  /// have failed or timed out.
+  /// What is known already of a request, and still holds: a binary from the cache, or that compiling it
+  /// failed or timed out.
   std::optional<Compiled> find(const CompileRequest& request);
 
   using OnDone = std::function<void(const Compiled&)>;
@@ -147,7 +147,7 @@ class CompilePool {
   std::list<Worker> workers_;
   std::deque<Job> queue_;
   std::map<std::string, std::vector<OnDone>> waiting_;  ///< by identity, for all jobs not yet finished
-  RecentResults recent_;                                ///< but crashes, which may not happen again
+  std::map<std::string, Compiled> failures_;  ///< by identity; without crashes, which may not happen again
   DependencyCheck dependencies_;
   std::vector<std::pair<OnDone, Compiled>> finished_;
   std::size_t pending_ = 0;
