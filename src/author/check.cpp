@@ -246,7 +246,7 @@ class Checker {
     if (build.kernel == nullptr && compiled.outcome != Outcome::ok && !fault)
       fault = UserError(
           fmt::format("the kernel does not compile{}: {}",
-                      build.instance.parameters.empty() ? "" : " with " + parameters_of(build.instance),
+                      build.instance.parameters.empty() ? "" : " with " + to_text(build.instance.parameters),
                       compiled.reason),
           Where{task.spec->source.string(), ""},
           compiled.outcome == Outcome::compile_timeout
@@ -272,8 +272,8 @@ class Checker {
       const Admission admission = admit_binary(target_.model, build.instance, resources, AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
       if (auto fault = constant_fault(*build.task, resources)) return fault;
-      return UserError(fmt::format("the kernel cannot be launched with {}: {}", parameters_of(build.instance),
-                                   admission.reason),
+      return UserError(fmt::format("the kernel cannot be launched with {}: {}",
+                                   to_text(build.instance.parameters), admission.reason),
                        build.task->spec->where,
                        "Correct the manifest's launch and arguments, or add a constraint.");
     } catch (const UserError& error) {
@@ -300,13 +300,6 @@ class Checker {
       break;
     }
     return UserError(*fault, task.spec->where.at("operation"), remedy);
-  }
-
-  static std::string parameters_of(const Instance& instance) {
-    std::vector<std::string> words;
-    for (const auto& [name, value] : instance.parameters)
-      words.push_back(fmt::format("{}={}", name, to_text(value)));
-    return join(words, " ");
   }
 
   void run_python() {
