@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
+#include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
@@ -74,29 +75,6 @@ constexpr std::array kUnits{Unit{"ms", 1e3},  Unit{"millisecond", 1e3}, Unit{"mi
                             Unit{"us", 1},    Unit{"microsecond", 1},   Unit{"\xC2\xB5s", 1},
                             Unit{"ns", 1e-3}, Unit{"nanosecond", 1e-3}, Unit{"s", 1e6},
                             Unit{"sec", 1e6}, Unit{"second", 1e6}};
-
-/// The number that so many digits make; -1 where there are none.
-int digits(std::string_view text, std::size_t at, std::size_t count) {
-  if (text.size() < at + count) return -1;
-  int number = 0;
-  for (const char c : text.substr(at, count)) {
-    if (c < '0' || c > '9') return -1;
-    number = 10 * number + (c - '0');
-  }
-  return number;
-}
-
-/// "+02:00", "-0530", "Z", "UTC" or nothing.
-std::optional<std::chrono::minutes> offset_of(std::string_view text) {
-  if (text.empty() || text == "Z" || text == "z" || text == "UTC") return std::chrono::minutes(0);
-  const std::size_t end_of_hours = text.size() > 3 && text[3] == ':' ? 4 : 3;
-  const int hours = digits(text, 1, 2);
-  const int minutes = text.size() == end_of_hours ? 0 : digits(text, end_of_hours, 2);
-  if ((text[0] != '-' && text[0] != '+') || hours < 0 || hours > 23 || minutes < 0 || minutes > 59 ||
-      text.size() > end_of_hours + 2)
-    return std::nullopt;
-  return std::chrono::minutes((text[0] == '-' ? -1 : 1) * (hours * 60 + minutes));
-}
 
 }  // namespace
 
@@ -261,33 +239,27 @@ std::optional<double> microseconds_of(std::string_view unit) {
 }
 
 std::string utc_time(std::string_view text) {
-  namespace chrono = std::chrono;
-  std::array<unsigned, 6> parts{};  // year, month, day, hour, minute, second
-  constexpr std::array<std::string_view, 5> kBehind{"-", "-", " T", ":", ":"};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const char* const begin = text.data();
-    const auto [rest, error] = std::from_chars(begin, begin + text.size(), parts[i]);
-    if (error != std::errc() || (i == 0 ? rest - begin != 4 : rest - begin > 2)) return "";
-    text.remove_prefix(static_cast<std::size_t>(rest - begin));
-    if (i == kBehind.size()) break;
-    if (text.empty() || kBehind[i].find(text.front()) == kBehind[i].npos) return "";
-    text.remove_prefix(1);
+  const std::string written(text);
+  std::tm local{};
+  const char* rest = nullptr;
+  for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"})
+    if (rest == nullptr) rest = ::strptime(written.c_str(), format, &local);
+  // strptime() takes years of fewer digits, too.
+  if (rest == nullptr || written.find('-') != 4) return "";
+  if (*rest == '.' || *rest == ',') rest += 1 + std::strspn(rest + 1, "0123456789");
+  std::tm zone{};
+  if (const std::string offset(trim(rest)); !offset.empty() && offset != "UTC" && offset != "z") {
+    const char* const end = ::strptime(offset.c_str(), "%z", &zone);
+    if (end == nullptr || *end != '\0') return "";
   }
-  const auto [year, month, day, hour, minute, second] = parts;
-  if (text.starts_with('.') || text.starts_with(','))
-    text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
-  const auto offset = offset_of(trim(text));
-  const chrono::year_month_day date(chrono::year(static_cast<int>(year)), chrono::month(month),
-                                    chrono::day(day));
-  if (!offset || !date.ok() || hour > 23 || minute > 59 || second > 60) return "";
-  const auto when = chrono::sys_days(date) + chrono::hours(hour) + chrono::minutes(minute) - *offset;
-  const auto utc_day = chrono::floor<chrono::days>(when);
-  const chrono::year_month_day utc(utc_day);
-  if (utc.year() < chrono::year(0) || utc.year() > chrono::year(9999)) return "";
-  const auto minutes = (when - utc_day).count();
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(utc.year()),
-                     static_cast<unsigned>(utc.month()), static_cast<unsigned>(utc.day()), minutes / 60,
-                     minutes % 60, second);
+  std::tm normal = local;
+  const std::time_t seconds = ::timegm(&normal) - zone.tm_gmtoff;
+  std::tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  const int year = utc.tm_year + 1900;
+  if (normal.tm_mday != local.tm_mday || year < 0 || year > 9999) return "";
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", year, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                     utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace tiletune
