@@ -122,8 +122,8 @@ struct FilterOptions {
   void add_to(CLI::App& command);
   /// As open_rows().
   Database open() const;
-  /// Throws UserError for what no row can have, a sweep that the database does not know included.
-  TrialFilter filter(const Database& rows) const;
+  /// Throws UserError for what no row can have, a sweep that a database does not know included.
+  TrialFilter filter(const std::vector<const Database*>& databases) const;
 };
 
 /// Restricts a filter to those of the problems that rows of the databases are of which the texts name, each

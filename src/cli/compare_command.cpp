@@ -190,14 +190,9 @@ std::string remedy_for(const CompareOptions& options, const Comparison& found) {
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
                    const Databases& databases) {
   const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
-  TrialFilter filter;
+  TrialFilter filter = options.rows.filter(sources.all());
   // Sides that differ in time may be a kernel before and after an edit.
-  const bool any = options.rows.any_source || by == CompareBy::date || by == CompareBy::sweep;
-  filter.source_age = any ? SourceAge::any : SourceAge::newest;
-  filter.gpus = options.rows.gpus;
-  filter.templates = options.rows.templates;
-  filter.sources = parse_sources(options.rows.sources);
-  filter_problems(options.rows.problems, sources.all(), filter);
+  if (by == CompareBy::date || by == CompareBy::sweep) filter.source_age = SourceAge::any;
   for (std::size_t i = 0; i < databases.size(); ++i) note_earlier_sources(databases[i], filter);
   const auto statistic = from_name<Statistic>(options.statistic);
   if (!statistic)

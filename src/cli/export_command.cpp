@@ -158,7 +158,7 @@ int run(ExportOptions& options) {
   check_options(*options.command, options);
   if (options.format != "cuda") check_output(options.output, options.rows.database);
   const Database database = options.rows.open();
-  ExportRequest request{options.rows.filter(database), options.samples};
+  ExportRequest request{options.rows.filter({&database}), options.samples};
   request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
   RecordedKernels recorded(database, options.template_folders);
   request.complete = [&](std::int64_t row, nlohmann::ordered_json& entry) {
@@ -224,7 +224,7 @@ int run(ReportFlags& flags) {
   check_default(*flags.command, "--output", flags.output);
   check_output(flags.output, flags.rows.database);
   const Database database = flags.rows.open();
-  const TrialFilter filter = flags.rows.filter(database);
+  const TrialFilter filter = flags.rows.filter({&database});
   const std::vector<GpuModel> models = shipped_gpu_models();
   const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),
                               [&](const std::string& gpu) { return alias_of(models, gpu); }};

@@ -295,17 +295,19 @@ void FilterOptions::add_to(CLI::App& command) {
 
 Database FilterOptions::open() const { return open_rows(database, skip_bad); }
 
-TrialFilter FilterOptions::filter(const Database& rows) const {
+TrialFilter FilterOptions::filter(const std::vector<const Database*>& databases) const {
   TrialFilter filter;
-  if (const auto sweeps = sweep ? rows.sweeps() : std::vector<SweepRecord>();
-      sweep && std::none_of(sweeps.begin(), sweeps.end(), [&](const auto& one) { return one.id == *sweep; }))
-    throw UserError(fmt::format("{} has no sweep {}", rows.file().string(), *sweep), Where{"--sweep", ""},
+  for (const Database* rows : sweep ? databases : std::vector<const Database*>()) {
+    const auto sweeps = rows->sweeps();
+    if (std::ranges::find(sweeps, *sweep, &SweepRecord::id) != sweeps.end()) continue;
+    throw UserError(fmt::format("{} has no sweep {}", rows->file().string(), *sweep), Where{"--sweep", ""},
                     sweeps.empty()
                         ? "It has none."
                         : fmt::format("Its sweeps are {} to {}.", sweeps.front().id, sweeps.back().id));
+  }
   filter.gpus = gpus;
   filter.templates = templates;
-  filter_problems(problems, {&rows}, filter);
+  filter_problems(problems, databases, filter);
   filter.sources = parse_sources(sources);
   filter.sweep_id = sweep;
   filter.source_age = any_source || sweep ? SourceAge::any : SourceAge::newest;

@@ -22,7 +22,7 @@ int run(PortfolioCommand& options) {
   check_output(options.output, options.rows.database);
   check_output(options.fill, options.rows.database);
   const Database database = options.rows.open();
-  TrialFilter filter = options.rows.filter(database);
+  TrialFilter filter = options.rows.filter({&database});
   filter.baselines = false;
   TrialFilter held_out;
   filter_problems(options.held_out, {&database}, held_out);

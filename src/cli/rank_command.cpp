@@ -120,7 +120,7 @@ int run(RankOptions& options) {
   // Whoever reads rows by a program expects all of them.
   if (!is_limit_given(options) && (format == Format::csv || format == Format::json)) options.limit = 0;
   const Database database = options.rows.open();
-  TrialFilter filter = options.rows.filter(database);
+  TrialFilter filter = options.rows.filter({&database});
   filter.outcomes = parse_names<Outcome>(
       options.outcomes, "outcome",
       "ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, wrong_result, unstable, "
