@@ -127,15 +127,6 @@ void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings) {
       Where{"--set", ""}, broken);
 }
 
-/// Calls `take` with the name and the text of each choice of a kernel that is one of several variants.
-template <typename Take>
-void for_each_choice(const TemplateSpec& kernel, const Take& take) {
-  if (kernel.variant.empty()) return;
-  const Variant variant = variant_of(kernel.operation);
-  for (const auto& [name, type] : variant.types) take("types", name, type);
-  for (const auto& [name, option] : variant.options) take("options", name, option);
-}
-
 /// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
 /// and finals for it alone.
 TuneSpec tune_spec_of(const SingleConfiguration& one) {
@@ -144,9 +135,11 @@ TuneSpec tune_spec_of(const SingleConfiguration& one) {
   const Json values = to_json(Space(one.kernel, one.problem).at(0).named(one.kernel));
   for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
   if (one.extend) kernel["extend"] = true;
-  for_each_choice(one.kernel, [&](const char* kind, const std::string& name, const std::string& text) {
-    kernel[kind][name] = text;
-  });
+  if (!one.kernel.variant.empty()) {
+    const Variant variant = variant_of(one.kernel.operation);
+    for (const auto& [name, type] : variant.types) kernel["types"][name] = type;
+    for (const auto& [name, option] : variant.options) kernel["options"][name] = option;
+  }
   Json problem = Json::object();
   for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
   for (const auto& [name, size] : one.problem.leading) problem[name] = size;
@@ -316,33 +309,11 @@ void fill_from_best(BenchCommand& options, SingleConfiguration& one) {
              printable(best->gpu), printable(join(filled, " ")));
 }
 
-/// Where the database knows a best, the command that measures it.
-std::string suggested_command(const BenchCommand& options, const SingleConfiguration& one) {
-  try {
-    const auto best = best_known(options, one);
-    if (!best) return "";
-    std::string command = "tiletune bench " + shell_quoted(options.kernel_template);
-    const auto set = [&](const char* /*kind*/, const std::string& name, const std::string& value) {
-      command += fmt::format(" --set {}", shell_quoted(fmt::format("{}={}", name, value)));
-    };
-    for_each_choice(one.kernel, set);
-    if (const Json parameters = Json::parse(best->parameters, nullptr, false); parameters.is_object()) {
-      for (const auto& [name, value] : parameters.items())
-        set("parameters", name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    command += " --problem " + shell_quoted(one.problem.label());
-    if (!options.gpus.model.empty()) command += " --gpu " + shell_quoted(options.gpus.model);
-    if (options.database != kDefaultDatabase) command += " --db " + shell_quoted(options.database.string());
-    return fmt::format("\nThe best recorded for {} on {}:\n{}", best->problem, best->gpu, command);
-  } catch (const UserError&) {  // there is no database yet, or none that can be read
-    return "";
-  }
-}
-
-void check_determined(const BenchCommand& options, const SingleConfiguration& one) {
+void check_determined(const SingleConfiguration& one, bool asked_for_best) {
   const std::vector<Parameter> open = open_parameters(one);
   if (open.empty()) return;
-  std::string remedy = "Set each to one of the values that are left:";
+  std::string remedy = fmt::format("Set each to one of the values that are left{}:",
+                                   asked_for_best ? "" : ", or take the best recorded ones with --best");
   for (const Parameter& parameter : open) {
     std::vector<std::string> values;
     for (const Value& value : parameter.values) values.push_back(to_text(value));
@@ -351,7 +322,7 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
   }
   throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
                               open.size() == 1 ? "is" : "are"),
-                  Where{"--set", ""}, remedy + suggested_command(options, one));
+                  Where{"--set", ""}, remedy);
 }
 
 ConfigurationReport report_of(const TuneSpec& spec, const GpuSet& gpu_set, const Database& database,
@@ -397,7 +368,7 @@ int measure(BenchCommand& options) {
   const bool json = asks_for_json(options.format);
   SingleConfiguration one = configuration_of(options);
   if (options.best) fill_from_best(options, one);
-  check_determined(options, one);
+  check_determined(one, options.best);
   TuneSpec spec = tune_spec_of(one);
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);

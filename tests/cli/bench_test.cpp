@@ -120,10 +120,10 @@ TEST_F(Bench, WithoutAGpuItPredictsUnderABanner) {
 
 TEST_F(Bench, OpenParametersAreListedWithTheValuesThatAreLeft) {
   const Finished none = bench({"mixed", "--set", "FAST=true", "--problem", "64"});
-  expect_error(none, kUserError,
-               {"--set:", "3 parameters of mixed", "--set ROWS=2|4   (rows)\n",
-                "--set SCALE=0.5|1   (a factor)\n", "--set ORDER=forward|backward   (a direction)\n"});
-  EXPECT_EQ(none.err.find("tiletune bench"), std::string::npos) << "there is no database yet";
+  expect_error(
+      none, kUserError,
+      {"--set:", "3 parameters of mixed", "--set ROWS=2|4   (rows)\n", "--set SCALE=0.5|1   (a factor)\n",
+       "--set ORDER=forward|backward   (a direction)\n", "--best"});
   EXPECT_EQ(none.err.find("FAST="), std::string::npos) << none.err;
   const Finished one = bench({"mixed", "--set", "FAST=false", "--set", "SCALE=1", "--problem", "64"});
   expect_error(one, kUserError, {"--set:", "1 parameter of mixed", "--set ORDER="});
@@ -132,10 +132,6 @@ TEST_F(Bench, OpenParametersAreListedWithTheValuesThatAreLeft) {
 TEST_F(Bench, TheBestRecordedFillsWhatIsOpen) {
   expect_error(bench({"mixed", "--best", "--problem", "64"}), kUserError, {"results.db"});
   ASSERT_EQ(bench_mixed({}).code, 0);
-  expect_error(bench({"mixed", "--problem", "64"}), kUserError,
-               {"8x16x32", "Fake H200",
-                "tiletune bench mixed --set ROWS=2 --set SCALE=1 --set FAST=true --set ORDER=backward "
-                "--problem 64x64x64 --db results.db\n"});
   const Finished filled = bench({"mixed", "--best", "--set", "ROWS=4", "--problem", "64"});
   EXPECT_EQ(filled.code, 0) << filled.err;
   expect_in(filled.out, {"ROWS=4 SCALE=1 FAST=true ORDER=backward\n"});
