@@ -13,7 +13,6 @@
 #include "rank/ranking.h"
 #include "rank/rows.h"
 #include "spec/load.h"
-#include "spec/operation.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 #include "spec/values.h"
@@ -29,89 +28,40 @@ using Json = nlohmann::ordered_json;
 /// One configuration as a person names it: `tiletune bench TEMPLATE --set BM=128 --problem 4096x4096x4096`.
 struct SingleConfiguration {
   fs::path manifest;
-  LoadOptions load;     ///< of the manifest
-  TemplateSpec kernel;  ///< its parameters have the one value that is set, or all that the template lists
-  Problem problem;
-  std::map<std::string, double> scalars;  ///< that are set
-  bool extend = false;                    ///< values that the template does not list are allowed
+  LoadOptions load;
+  Json config;    ///< names it, and asks for no screening, and for finals of it alone
+  TuneSpec spec;  ///< read from the config: a parameter has the value that is set, or all that are listed
+
+  const TemplateSpec& kernel() const { return spec.templates.front(); }
+  const Problem& problem() const { return spec.problems.front(); }
 };
 
-Where set_flag(const std::string& name) { return {"--set " + name, ""}; }
-
-/// The name and the value of "BM=128".
-using Setting = std::pair<std::string, std::string>;
-
-/// The value as the template lists it, which may write 1 as 1.0; null when it does not.
-const Value* find_listed(const Value& value, const Parameter& parameter) {
-  return WrittenAs(parameter.values).find(json_text(to_json(value)));
+/// Tells where a person typed what stands at a place of the config: /templates/0/parameters/BM is --set BM.
+Where typed_at(const Where& in_config, const std::string& flag) {
+  const std::vector<std::string> keys = split(in_config.pointer, '/');
+  if (keys.size() > 1 && keys[1] == "problems") return {"--problem", ""};
+  if (keys.size() > 2 && keys[1] == "scalars") return {fmt::format("{} {}", flag, keys[2]), ""};
+  return {keys.size() > 4 ? fmt::format("{} {}", flag, keys[4]) : flag, ""};
 }
 
-/// What is typed, as a value of the parameter. Throws UserError.
-Value typed_value(const std::string& text, const Parameter& parameter, bool extend) {
-  const auto value = parse_value(text, parameter);
-  std::vector<std::string> known;
-  for (const Value& listed : parameter.values) known.push_back(to_text(listed));
-  const std::string remedy = fmt::format("Use one of {}", join(known, ", "));
-  if (!value)
-    throw UserError(fmt::format("'{}' is not {}", text, kind_of(parameter)), set_flag(parameter.name),
-                    remedy + ".");
-  if (const Value* listed = find_listed(*value, parameter)) return *listed;
-  if (extend) return *value;
-  const auto near = std::holds_alternative<std::string>(*value) ? nearest(text, known) : std::nullopt;
-  throw UserError(fmt::format("{} is not among the template's values", text), set_flag(parameter.name),
-                  near ? fmt::format("Did you mean '{}'?", *near) : remedy + ", or add --extend.");
-}
-
-/// Sets a parameter or a scalar. Throws UserError.
-void apply_setting(SingleConfiguration& one, const std::string& name, const std::string& text) {
-  std::vector<std::string> known;
-  for (Parameter& parameter : one.kernel.parameters) {
-    known.push_back(parameter.name);
-    if (parameter.name != name) continue;
-    parameter.values = {typed_value(text, parameter, one.extend)};
-    return;
+/// Reads the config. Throws UserError at the place of what a person typed; `flag` gave the values.
+void read_config(SingleConfiguration& one, const std::string& flag) {
+  try {
+    one.spec = parse_tune_spec(one.config.dump(2), flag, one.load);
+  } catch (const UserError& error) {
+    if (error.where().file != flag) throw;
+    const bool is_unlisted = error.where().pointer.find("/parameters/") != std::string::npos &&
+                             !one.config["templates"][0].contains("extend");
+    throw UserError(error.message(), typed_at(error.where(), flag),
+                    is_unlisted ? "Use one of those, or add --extend." : error.remedy());
   }
-  for (const auto& scalar : one.kernel.operation.scalars) {
-    known.push_back(scalar.first);
-    if (scalar.first != name) continue;
-    const auto value = parsed_number<double>(text);
-    if (!value || !std::isfinite(*value))
-      throw UserError(fmt::format("'{}' is not a number", text), set_flag(name),
-                      "Write a number such as 1 or -0.5.");
-    set_scalar(one.kernel, name, *value);
-    one.scalars[name] = *value;
-    return;
-  }
-  throw UserError(fmt::format("{} has no parameter '{}'", one.kernel.name, name), set_flag(name),
-                  std::string(trim(suggestion(name, known))));
-}
-
-/// Takes the settings that choose types and options.
-void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings) {
-  const Operation offered = one.kernel.operation;
-  Variant variant = variant_of(offered);
-  const auto choose = [&](Choices& choices, const std::vector<Choices>& all, const char* what) {
-    Json wanted = Json::object();
-    std::erase_if(settings, [&](const Setting& setting) {
-      const bool is_one = std::any_of(choices.begin(), choices.end(),
-                                      [&](const auto& choice) { return choice.first == setting.first; });
-      if (is_one) wanted[setting.first] = setting.second;
-      return is_one;
-    });
-    if (!wanted.empty())
-      choices = select_offered(JsonNode{wanted, Where{"--set", ""}}, {}, all, what, one.kernel.name).front();
-    return !wanted.empty();
-  };
-  const bool has_types = choose(variant.types, offered.offered_types, "type variable");
-  const bool has_options = choose(variant.options, offered.offered_options, "option");
-  if (!has_types && !has_options) return;
-  one.kernel = load_template(one.manifest, one.load, &variant);
-  one.kernel.variant = variant_text(variant, offered);
+  // The nearest there is to a config's file: what git knows of it is recorded.
+  one.spec.file = one.manifest;
 }
 
 [[noreturn]] void refuse_empty(const SingleConfiguration& one, const Space& space) {
   std::string set;
-  for (const Parameter& parameter : one.kernel.parameters) {
+  for (const Parameter& parameter : one.kernel().parameters) {
     if (parameter.values.size() != 1) continue;
     set += fmt::format("{}{}={}", set.empty() ? " with " : " ", parameter.name,
                        to_text(parameter.values.front()));
@@ -123,37 +73,8 @@ void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings) {
                             constraint.why.empty() ? "" : fmt::format("   ({})", constraint.why));
   }
   throw NothingToDo(
-      fmt::format("{} has no valid configuration at {}{}", one.kernel.label(), one.problem.label(), set),
+      fmt::format("{} has no valid configuration at {}{}", one.kernel().label(), one.problem().label(), set),
       Where{"--set", ""}, broken);
-}
-
-/// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
-/// and finals for it alone.
-TuneSpec tune_spec_of(const SingleConfiguration& one) {
-  Json kernel{{"template", one.kernel.name}};
-  // All parameters are determined: there is one configuration.
-  const Json values = to_json(Space(one.kernel, one.problem).at(0).named(one.kernel));
-  for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
-  if (one.extend) kernel["extend"] = true;
-  if (!one.kernel.variant.empty()) {
-    const Variant variant = variant_of(one.kernel.operation);
-    for (const auto& [name, type] : variant.types) kernel["types"][name] = type;
-    for (const auto& [name, option] : variant.options) kernel["options"][name] = option;
-  }
-  Json problem = Json::object();
-  for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
-  for (const auto& [name, size] : one.problem.leading) problem[name] = size;
-  Json config{
-      {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
-  for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;
-  config["measure"] = {{"screening", 0}, {"finals", {{"configurations", 1}, {"within_percent", 0}}}};
-  LoadOptions options = one.load;
-  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
-                              home_folder() / "kernel_templates"};
-  TuneSpec spec = parse_tune_spec(config.dump(2), "--set", options);
-  // The nearest there is to a config's file: what git knows of it is recorded.
-  spec.file = one.manifest;
-  return spec;
 }
 
 /// The manifest of a template that is shipped, or that a folder or path names. Throws UserError with the
@@ -171,23 +92,49 @@ fs::path manifest_of(const std::string& text, const LoadOptions& load) {
       fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifestName));
 }
 
-/// Sets parameters and scalars from "NAME=VALUE", each by its type; type variables and options choose the
-/// variant, for which the manifest is read again. Throws UserError for unknown names, for names
-/// that come twice, and for values that the template does not list.
-void apply_settings(SingleConfiguration& one, const std::vector<std::string>& texts) {
+/// Writes a parameter, a scalar, a type or an option of the template into the config. Throws UserError.
+void write_setting(Json& config, const TemplateSpec& offered, const std::string& name,
+                   const std::string& text) {
+  const Where where{"--set " + name, ""};
+  const Operation& operation = offered.operation;
+  Json& entry = config["templates"][0];
+  const auto parameter = std::ranges::find(offered.parameters, name, &Parameter::name);
+  const auto is_named = [&](const auto& named) { return named.first == name; };
+  if (parameter != offered.parameters.end()) {
+    entry["parameters"][name] = Json::array({to_json(parse_value(text, *parameter, where))});
+  } else if (std::ranges::any_of(operation.types, is_named)) {
+    entry["types"][name] = text;
+  } else if (std::ranges::any_of(operation.options, is_named)) {
+    entry["options"][name] = text;
+  } else if (std::ranges::any_of(operation.scalars, is_named)) {
+    const auto value = parsed_number<double>(text);
+    if (!value || !std::isfinite(*value))
+      throw UserError(fmt::format("'{}' is not a number", text), where, "Write a number such as 1 or -0.5.");
+    config["scalars"][name] = *value;
+  } else {
+    std::vector<std::string> known = names_of(offered.parameters, &Parameter::name);
+    for (const auto& scalar : operation.scalars) known.push_back(scalar.first);
+    throw UserError(fmt::format("{} has no parameter '{}'", offered.name, name), where,
+                    std::string(trim(suggestion(name, known))));
+  }
+}
+
+/// Writes each "NAME=VALUE" into the config. Throws UserError, also for a name that comes twice or that the
+/// problem has, too.
+void write_settings(const std::vector<std::string>& texts, const TemplateSpec& offered,
+                    const Choices& of_problem, Json& config) {
   std::set<std::string> names;
-  std::vector<Setting> settings;
+  for (const auto& setting : of_problem) names.insert(setting.first);
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
       throw UserError(fmt::format("'{}' sets nothing", text), Where{"--set", ""},
                       "Write a parameter's name and its value: --set BM=128.");
-    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    const std::string& name = settings.back().first;
-    if (!names.insert(name).second) throw UserError("it is set twice", set_flag(name), "Set it once.");
+    const std::string name = text.substr(0, equals);
+    if (!names.insert(name).second)
+      throw UserError("it is set twice", Where{"--set " + name, ""}, "Set it once.");
+    write_setting(config, offered, name, text.substr(equals + 1));
   }
-  choose_variant(one, settings);
-  for (const auto& [name, text] : settings) apply_setting(one, name, text);
 }
 
 /// The parameters for which more than one value is left under the constraints, each with these values; none
@@ -196,9 +143,9 @@ void apply_settings(SingleConfiguration& one, const std::vector<std::string>& te
 std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
   // Beyond this many, listing what is left under the constraints would take long and say little.
   constexpr std::uint64_t kMostVisited = 200000;
-  const Space space(one.kernel, one.problem);
+  const Space space(one.kernel(), one.problem());
   if (space.size() == 0) refuse_empty(one, space);
-  std::vector<Parameter> open = one.kernel.parameters;
+  std::vector<Parameter> open = one.kernel().parameters;
   if (space.size() <= kMostVisited) {
     std::vector<std::set<Value>> occurring(open.size());
     for (std::uint64_t index = 0; index < space.size(); ++index) {
@@ -234,25 +181,28 @@ struct BenchCommand {
 
 SingleConfiguration configuration_of(const BenchCommand& options) {
   SingleConfiguration one;
-  one.extend = options.extend;
   one.load.template_folders = {home_folder() / "kernel_templates"};
   one.load.allow_outside_paths = options.allow_outside_paths;
   one.load.allow_loose = options.allow_loose;
   one.manifest = manifest_of(options.kernel_template, one.load);
-  one.kernel = load_template(one.manifest, one.load);
+  const TemplateSpec offered = load_template(one.manifest, one.load);
   const Where where{"--problem", ""};
-  const std::vector<std::string>& dimensions = one.kernel.operation.dimensions;
+  const std::vector<std::string>& dimensions = offered.operation.dimensions;
   if (options.problem.empty())
     throw UserError("the problem is missing", where,
                     fmt::format("Give the sizes {}, such as --problem {}.", join(dimensions, "x"),
                                 join(std::vector<std::string>(dimensions.size(), "4096"), "x")));
   const Json problem = options.problem;
-  const std::vector<std::string> names = setting_names(one.kernel.operation);
-  std::vector<std::string> settings = options.settings;
-  for (const auto& [name, text] : read_settings({problem, where}, names))
-    settings.push_back(fmt::format("{}={}", name, text));
-  apply_settings(one, settings);
-  one.problem = parse_problem(options.problem, one.kernel, where, names);
+  one.config = {{"name", offered.name},
+                {"templates", Json::array({Json{{"template", offered.name}}})},
+                {"problems", Json::array({problem})},
+                {"measure", {{"screening", 0}, {"finals", {{"configurations", 1}, {"within_percent", 0}}}}}};
+  if (options.extend) one.config["templates"][0]["extend"] = true;
+  write_settings(options.settings, offered, read_settings({problem, where}, setting_names(offered.operation)),
+                 one.config);
+  one.load.template_folders.insert(one.load.template_folders.begin(),
+                                   fs::absolute(one.manifest).lexically_normal().parent_path().parent_path());
+  read_config(one, "--set");
   return one;
 }
 
@@ -261,7 +211,7 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
 std::optional<Trial> best_known(const BenchCommand& options, const SingleConfiguration& one) {
   const Database database = open_rows(options.database);
   TrialFilter filter;
-  filter.templates = {one.kernel.name};
+  filter.templates = {one.kernel().name};
   filter.gpus = {gpu_name(options.gpus)};
   filter.baselines = false;
   filter.source_age = SourceAge::newest;
@@ -270,11 +220,11 @@ std::optional<Trial> best_known(const BenchCommand& options, const SingleConfigu
   std::optional<Trial> best;
   std::tuple<bool, bool> best_preference;
   for (const RankingGroup& group : rank_rows(rows)) {
-    const std::tuple preference(group.problem == one.problem.label(), group.source == Source::measured);
+    const std::tuple preference(group.problem == one.problem().label(), group.source == Source::measured);
     // Some words of a name suffice for the filter.
     if (group.gpu != filter.gpus.front() || (best && preference < best_preference)) continue;
     Trial row = database.row(group.rows.front().id);
-    if (!is_of_variant(row, one.kernel.operation)) continue;
+    if (!is_of_variant(row, one.kernel().operation)) continue;
     best = std::move(row);
     best_preference = preference;
   }
@@ -284,26 +234,21 @@ std::optional<Trial> best_known(const BenchCommand& options, const SingleConfigu
 /// Gives the parameters that are not set yet the values of a recorded row. Throws UserError when there is
 /// none, and when the template no longer lists one of them.
 void fill_from_best(BenchCommand& options, SingleConfiguration& one) {
-  const Where where{"--best", ""};
   const auto best = best_known(options, one);
   if (!best)
-    throw UserError(fmt::format("{} holds no {} on {}", options.database.string(), one.kernel.label(),
+    throw UserError(fmt::format("{} holds no {} on {}", options.database.string(), one.kernel().label(),
                                 gpu_name(options.gpus)),
-                    where, "Sweep it first, or set every parameter.");
+                    Where{"--best", ""}, "Sweep it first, or set every parameter.");
   const Json recorded = Json::parse(best->parameters, nullptr, false);
   std::vector<std::string>& filled = options.filled;
-  for (Parameter& parameter : one.kernel.parameters) {
+  for (const Parameter& parameter : one.kernel().parameters) {
     if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
     Value value;
     if (!from_json(recorded[parameter.name], value)) continue;
-    const Value* listed = find_listed(value, parameter);
-    if (listed == nullptr && !one.extend)
-      throw UserError(fmt::format("the recorded best has {} = {}, which the template does not list",
-                                  parameter.name, to_text(value)),
-                      where, "Set it with --set, or add --extend.");
-    parameter.values = {listed != nullptr ? *listed : value};
+    one.config["templates"][0]["parameters"][parameter.name] = Json::array({recorded[parameter.name]});
     filled.push_back(fmt::format("{}={}", parameter.name, to_text(value)));
   }
+  read_config(one, "--best");
   if (options.quiet || filled.empty()) return;
   fmt::print(stderr, "from the best recorded for {} on {}: {}\n", printable(best->problem),
              printable(best->gpu), printable(join(filled, " ")));
@@ -320,7 +265,7 @@ void check_determined(const SingleConfiguration& one, bool asked_for_best) {
     remedy += fmt::format("\n--set {}={}", parameter.name, join(values, "|"));
     if (!parameter.meaning.empty()) remedy += fmt::format("   ({})", parameter.meaning);
   }
-  throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
+  throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel().name,
                               open.size() == 1 ? "is" : "are"),
                   Where{"--set", ""}, remedy);
 }
@@ -369,7 +314,7 @@ int measure(BenchCommand& options) {
   SingleConfiguration one = configuration_of(options);
   if (options.best) fill_from_best(options, one);
   check_determined(one, options.best);
-  TuneSpec spec = tune_spec_of(one);
+  TuneSpec spec = std::move(one.spec);
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   std::vector<Task> tasks = plan_tasks(spec);

@@ -130,6 +130,27 @@ std::vector<std::string> split_arguments(std::string_view text) {
   return parts;
 }
 
+/// The text as a value of the same type.
+std::optional<Value> value_like(const std::string& text, const Value& model) {
+  if (std::holds_alternative<std::string>(model)) return text;
+  if (std::holds_alternative<bool>(model)) {
+    if (text == "true" || text == "True") return true;
+    return text == "false" || text == "False" ? std::optional<Value>(false) : std::nullopt;
+  }
+  if (const auto integer = parsed_number<std::int64_t>(text)) return *integer;
+  const auto number = parsed_number<double>(text);
+  const bool is_integer = text.find_first_of(".eE") == std::string::npos;  // beyond 64 bits
+  return number && std::isfinite(*number) && !is_integer ? std::optional<Value>(*number) : std::nullopt;
+}
+
+/// "true or false", "a number", "an integer", "a string": what the parameter's values are.
+std::string kind_of(const Parameter& parameter) {
+  const bool numbers = std::ranges::any_of(
+      parameter.values, [](const Value& value) { return std::holds_alternative<double>(value); });
+  const Value& model = parameter.values.front();
+  return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
+}
+
 }  // namespace
 
 std::vector<Value> read_values(const JsonNode& node) {
@@ -153,24 +174,10 @@ std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& p
   return values;
 }
 
-std::optional<Value> parse_value(const std::string& text, const Parameter& parameter) {
-  const Value& model = parameter.values.front();
-  if (std::holds_alternative<std::string>(model)) return text;
-  if (std::holds_alternative<bool>(model)) {
-    if (text == "true" || text == "True") return true;
-    return text == "false" || text == "False" ? std::optional<Value>(false) : std::nullopt;
-  }
-  if (const auto integer = parsed_number<std::int64_t>(text)) return *integer;
-  const auto number = parsed_number<double>(text);
-  const bool is_integer = text.find_first_of(".eE") == std::string::npos;  // beyond 64 bits
-  return number && std::isfinite(*number) && !is_integer ? std::optional<Value>(*number) : std::nullopt;
-}
-
-std::string kind_of(const Parameter& parameter) {
-  const bool numbers = std::ranges::any_of(
-      parameter.values, [](const Value& value) { return std::holds_alternative<double>(value); });
-  const Value& model = parameter.values.front();
-  return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
+Value parse_value(const std::string& text, const Parameter& parameter, const Where& where) {
+  if (const auto value = value_like(text, parameter.values.front())) return *value;
+  throw UserError(fmt::format("{} = '{}' is not {}", parameter.name, text, kind_of(parameter)), where,
+                  fmt::format("Write one of its values: {}.", listed(parameter.values)));
 }
 
 ValuePositions::ValuePositions(const Parameter& parameter) : parameter_(parameter) {
@@ -179,12 +186,7 @@ ValuePositions::ValuePositions(const Parameter& parameter) : parameter_(paramete
 }
 
 std::uint32_t ValuePositions::find(const std::string& text, const Where& where) const {
-  const auto value = parse_value(text, parameter_);
-  if (!value) {
-    throw UserError(fmt::format("{} = '{}' is not {}", parameter_.name, text, kind_of(parameter_)), where,
-                    fmt::format("Write one of its values: {}.", listed(parameter_.values)));
-  }
-  const auto found = positions_.find(key_of(*value));
+  const auto found = positions_.find(key_of(parse_value(text, parameter_, where)));
   if (found != positions_.end()) return found->second;
   throw UserError(fmt::format("{} = {} is not among its values", parameter_.name, text), where,
                   fmt::format("Write one of them: {}.", listed(parameter_.values)));

@@ -20,11 +20,8 @@ inline constexpr std::size_t kMostValues = 100000;
 /// is true.
 std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& parameter, bool extend);
 
-/// The text as a value of the parameter's type: `true`, `128`, `0.5`, `float`. None when it is not one.
-std::optional<Value> parse_value(const std::string& text, const Parameter& parameter);
-
-/// "true or false", "a number", "an integer", "a string": what the parameter's values are.
-std::string kind_of(const Parameter& parameter);
+/// The text as a value of the parameter's type: `true`, `128`, `0.5`, `float`. Throws UserError.
+Value parse_value(const std::string& text, const Parameter& parameter, const Where& where);
 
 /// Equal keys are equal values; long double holds every int64 and every double.
 using ValueKey = std::variant<bool, long double, std::string>;

@@ -150,11 +150,11 @@ TEST_F(Bench, SettingsThatCannotBe) {
   refused("=3", {"--set:", "'=3'"});
   refused("ROW=2", {"--set ROW:", "mixed", "'ROW'", "'ROWS'"});
   refused("ROWS=two", {"--set ROWS", "'two'", "not an integer", "1, 2, 4"});
-  refused("ROWS=3", {"--set ROWS: 3", "1, 2, 4", "--extend"});
+  refused("ROWS=3", {"--set ROWS:", "ROWS = 3", "1, 2, 4", "--extend"});
   refused("ROWS=99999999999999999999", {"--set ROWS", "99999999999999999999"});
   refused("SCALE=nan", {"--set SCALE", "'nan'", "not a number"});
-  refused("FAST=1", {"--set FAST", "'1'", "true or false", "false, true"});
-  refused("ORDER=forwrad", {"--set ORDER: forwrad", "'forward'"});
+  refused("FAST=1", {"--set FAST:", "'1'", "true or false", "false, true"});
+  refused("ORDER=forwrad", {"--set ORDER:", "ORDER = forwrad", "forward, backward"});
   refused("alpha=much", {"--set alpha:", "'much'", "not a number"});
   expect_error(bench({"mixed", "--set", "ROWS=1", "--set", "ROWS=2", "--problem", "64"}), kUserError,
                {"--set ROWS", "twice"});
