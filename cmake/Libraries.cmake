@@ -73,10 +73,11 @@ function(tiletune_program name)
   tiletune_link(${name} ${ARGN})
 endfunction()
 
-# tiletune_tests(<library> LINK <targets> SOURCES <files>): the GoogleTest executable test_<library> of the folder's *_test.cpp
-# and further files. A unity build compiles several together, so the names of a file are in a namespace called like the file.
+# tiletune_tests(<library> LINK <targets> SOURCES <files> TOGETHER <suites>): the GoogleTest executable test_<library> of the
+# folder's *_test.cpp and further files. A unity build compiles several together, so the names of a file are in a namespace
+# called like the file. Each test has a process of its own, but for those of suites that take long to set up (TOGETHER).
 function(tiletune_tests library)
-  cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
+  cmake_parse_arguments(TESTS "" "" "LINK;SOURCES;TOGETHER" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   add_executable(test_${library} ${sources} ${TESTS_SOURCES})
   if(TARGET tiletune_${library})
@@ -88,5 +89,10 @@ function(tiletune_tests library)
   target_include_directories(test_${library} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${library} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     TILETUNE_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(test_${library} TEST_PREFIX ${library}. DISCOVERY_TIMEOUT 60)
+  foreach(suite ${TESTS_TOGETHER})
+    add_test(NAME ${library}.${suite} COMMAND test_${library} --gtest_filter=${suite}.*)
+  endforeach()
+  list(TRANSFORM TESTS_TOGETHER APPEND ".*")
+  list(JOIN TESTS_TOGETHER ":" together)
+  gtest_discover_tests(test_${library} TEST_PREFIX ${library}. DISCOVERY_TIMEOUT 60 TEST_FILTER "-${together}")
 endfunction()

@@ -12,14 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/file.h"
-#include "cli/expect_error.h"
-#include "cli/process.h"
+#include "cli/exported.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
 namespace use_best_test {
 
+using exported::shell;
 using Json = nlohmann::ordered_json;
 
 Finished run_example(const std::string& program, const std::string& arguments) {
@@ -33,14 +32,6 @@ Finished run_example(const std::string& program, const std::string& arguments) {
 }
 
 const std::string kBest = TILETUNE_SOURCE_DIR "/results/h200/sgemm_4096.best.json";
-
-Finished shell(const Sandbox& sandbox, const std::string& command) {
-  const std::string folder = sandbox.folder().string();
-  const int status =
-      std::system(fmt::format("cd '{}' && ( {} ) > out.txt 2> err.txt", folder, command).c_str());
-  return {WEXITSTATUS(status), read_file(sandbox.folder() / "out.txt"),
-          read_file(sandbox.folder() / "err.txt")};
-}
 
 /// Builds an example as a project of its own. False where there is no toolkit to build it with.
 bool built(const Sandbox& sandbox, const std::string& example, const std::string& options = "") {
