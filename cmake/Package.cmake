@@ -1,9 +1,10 @@
 # `cmake --install` and cpack: the executable, and the data that it finds from there (src/base/file.cpp), wherever both are
-# moved to. CUDA's libraries are opened at run time, so that no package of NVIDIA's is named.
+# moved to. CUDA's libraries are opened at run time, so that no package of NVIDIA's is named. A Python wheel (pyproject.toml)
+# has the component "program" alone.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
-install(TARGETS tiletune RUNTIME DESTINATION bin)
-install(DIRECTORY kernel_templates configs schemas DESTINATION share/tiletune)
-install(DIRECTORY python DESTINATION share/tiletune FILES_MATCHING PATTERN "*.py")
+install(TARGETS tiletune RUNTIME DESTINATION bin COMPONENT program)
+install(DIRECTORY kernel_templates configs schemas DESTINATION share/tiletune COMPONENT program)
+install(DIRECTORY python DESTINATION share/tiletune COMPONENT program FILES_MATCHING PATTERN "*.py")
 
 # The documents, laid out as in the checkout: their links and the paths in their commands lead to files beside them. Tables of
 # samples of the recorded runs are left out. tests/tools/install_test asks for what the documents name.
