@@ -43,8 +43,9 @@ constexpr std::array<ExportFormat, 6> kFormats{
       Has::program},
      {"header", "a C++17 header that chooses kernels in the same way; your program launches them",
       Has::program},
-     {"defines", "options of nvcc for the best configuration of one problem", Has::one_kernel},
-     {"cmake", "the same as CMake variables, with the source, the kernel and its launch", Has::one_kernel}}};
+     {"defines", "nvcc options for the best configuration of one problem", Has::one_kernel},
+     {"cmake", "these options as CMake variables, with source, kernel and launch configuration",
+      Has::one_kernel}}};
 
 std::string formats_help() {
   std::vector<std::string> lines;
@@ -75,7 +76,9 @@ void check_options(const CLI::App& command, const ExportOptions& options) {
                     fmt::format("Add --format {}, or leave out {}.", format, option));
   };
   needs("--namespace", has != Has::rows, "cuda, header, defines or cmake");
-  needs("--template-folder", has != Has::rows || options.best, "cuda, header, defines or cmake");
+  if (has == Has::rows && !options.best && command.count("--template-folder") > 0)
+    throw UserError("has no effect on a list of all rows", Where{"--template-folder", ""},
+                    "Add --best, or --format cuda, header, defines or cmake.");
   needs("--portfolio", is_program, "cuda or header");
   needs("--arch", is_folder, "cuda");
   needs("--jit", is_folder, "cuda");
@@ -141,13 +144,12 @@ int write_folder(const std::map<std::string, std::string>& files, const std::fil
   return differ.empty() ? 0 : 1;
 }
 
-int write_program(const ExportOptions& options, const Database& database, const ExportRequest& request) {
+int write_program(const ExportOptions& options, const Database& database, RecordedKernels& recorded,
+                  const ExportRequest& request) {
   const Deployment deployment = make_deployment(
-      database,
-      {request.filter, options.portfolio, options.template_folders, options.with_library, request.note});
+      database, recorded, {request.filter, options.portfolio, options.with_library, request.note});
   if (options.format == "cuda")
-    return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit,
-                                                  options.with_library}),
+    return write_folder(folder_files(deployment, {options.name_space, options.architectures, options.jit}),
                         options.output, options.check);
   stream_output(options.output,
                 [&](std::ostream& out) { out << kernels_header(deployment, options.name_space); });
@@ -159,23 +161,26 @@ int run(ExportOptions& options) {
   if (options.format != "cuda") check_output(options.output, options.rows.database);
   const Database database = options.rows.open();
   ExportRequest request{options.rows.filter({&database}), options.samples};
-  request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); };
-  RecordedKernels recorded(database, options.template_folders);
+  request.note = [said = std::set<std::string>()](const std::string& text) mutable {
+    if (said.insert(text).second) fmt::print(stderr, "note: {}\n", printable(text));
+  };
+  const Has has = format_of(options).has;
+  std::optional<RecordedKernels> recorded;
+  if (has != Has::rows || options.best) recorded.emplace(database, options.template_folders);
   request.complete = [&](std::int64_t row, nlohmann::ordered_json& entry) {
-    add_definition(recorded, row, request.note, entry);
+    add_definition(*recorded, row, request.note, entry);
   };
   int code = 0;
   show_rows(database, request.filter, [&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template
     require_rows(database, asked);
-    const Has has = format_of(options).has;
     if (has == Has::program) {
-      code = write_program(options, database, request);
+      code = write_program(options, database, *recorded, request);
       return;
     }
     if (has == Has::one_kernel) {
-      const RecordedKernel kernel = only_kernel(recorded, groups_that_ran(database, request));
+      const RecordedKernel kernel = only_kernel(*recorded, groups_that_ran(database, request));
       const auto write = options.format == "defines" ? defines_text : cmake_text;
       const std::string text = write(kernel, macro_of(options.name_space));
       stream_output(options.output, [&](std::ostream& out) { out << text; });

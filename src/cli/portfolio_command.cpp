@@ -13,6 +13,7 @@ struct PortfolioCommand {
   PortfolioOptions portfolio;
   std::vector<std::string> held_out;
   std::string format = "table";
+  std::vector<std::filesystem::path> template_folders;
   std::filesystem::path fill;
   std::filesystem::path output;
 };
@@ -31,10 +32,13 @@ int run(PortfolioCommand& options) {
   int code = 0;
   show_rows(database, filter, [&] {
     require_rows(database, filter);
-    RecordedKernels recorded(database, {});
+    RecordedKernels recorded(database, options.template_folders);
+    const auto note = [said = std::set<std::string>()](const std::string& text) mutable {
+      if (said.insert(text).second) fmt::print(stderr, "note: {}\n", printable(text));
+    };
     const auto portfolios =
         recorded_portfolios(database, filter, options.portfolio,
-                            [&](const PortfolioTable& table) { return recorded.facts_of(table); });
+                            [&](const PortfolioTable& table) { return recorded.facts_of(table, note); });
     catch_interrupts();
     stream_output(options.output, [&](std::ostream& out) {
       write_view(out, portfolios_view(portfolios, database), format, style_for(options.output));
@@ -55,6 +59,9 @@ void add_portfolio_command(CLI::App& app, Action& action) {
   add_option(command, "-k,--kernels", options.portfolio.most_kernels,
              "At most N kernels; the table has the regret of 1, 2, ... N",
              {.type = "N", .check = CLI::Range(std::size_t{1}, kLargestPortfolio), .shows_default = true});
+  add_option(command, "--template-folder", options.template_folders,
+             "Folder with the rows' templates, if they are not beside their configs (repeatable)",
+             {.type = "FOLDER", .one_each = true});
   command.add_option(
       "--fill", options.fill,
       "Write the config that measures the chosen kernels on the problems where they have no row");

@@ -52,6 +52,8 @@ std::vector<std::string> options_of_config(const Trial& row, const std::vector<s
   return options;
 }
 
+constexpr std::size_t kMostCandidates = 64;  ///< of a section, in pick.h.in
+
 /// Problems of which it is asked whether a kernel can run them: of sizes around those that were tuned, even
 /// and uneven, and each size at 1.
 std::vector<Problem> probes(const PortfolioTable& table, const Problem& one) {
@@ -88,13 +90,14 @@ std::vector<Problem> probes(const PortfolioTable& table, const Problem& one) {
 
 class Builder {
  public:
-  Builder(const Database& database, const DeploymentRequest& request)
-      : database_(database), request_(request), recorded_(database, request.template_folders) {}
+  Builder(const Database& database, RecordedKernels& recorded, const DeploymentRequest& request)
+      : database_(database), recorded_(recorded), request_(request) {}
 
   Deployment build() {
     std::vector<RecordedPortfolio> portfolios =
-        recorded_portfolios(database_, request_.filter, request_.portfolio,
-                            [&](const PortfolioTable& table) { return recorded_.facts_of(table); });
+        recorded_portfolios(database_, request_.filter, request_.portfolio, [&](const PortfolioTable& table) {
+          return recorded_.facts_of(table, [&](const std::string& note) { add_note(note); });
+        });
     // Of sections that fit a problem equally the first one counts: what was measured, and what is newer.
     std::ranges::stable_sort(portfolios, std::greater<>(), [](const RecordedPortfolio& recorded) {
       std::int64_t newest = 0;
@@ -119,7 +122,8 @@ class Builder {
     const PortfolioTable& table = recorded.group.table;
     DeployedSection section{recorded.group.what, {}, {}, table.dimensions, {}, {}};
     std::vector<std::optional<std::size_t>> places;
-    for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
+    const std::size_t most = kMostCandidates - (request_.library ? 1 : 0);
+    for (std::size_t i = 0; i < std::min(recorded.portfolio.kernels.size(), most); ++i) {
       DeployedKernel own = kernel_of(table.kernels[recorded.portfolio.kernels[i]].row);
       const auto [architecture, scalars, at_once] =
           std::tuple(own.row.architecture, own.row.scalars, recorded_.blocks_at_once(own));
@@ -136,9 +140,10 @@ class Builder {
       throw UserError("its operation has other dimensions than the rows", spec.where,
                       "The operation has changed since: sweep again.");
     for (const FastestKernelOn& fastest : fastest_kernels(recorded))
-      if (places[fastest.kernel]) section.fastest.push_back({fastest.sizes, *places[fastest.kernel]});
+      if (fastest.kernel < places.size() && places[fastest.kernel])
+        section.fastest.push_back({fastest.sizes, *places[fastest.kernel], fastest.time_us});
     add_fallbacks(table, section);
-    if (request_.library) add_library(recorded, section);
+    if (request_.library) add_library(section);
     operation_of(section).sections.push_back(std::move(section));
   }
 
@@ -155,61 +160,74 @@ class Builder {
     return "";
   }
 
-  /// By sizes, the time of cuBLAS under the same conditions.
+  /// Returns the times of cuBLAS under the same conditions, by sizes.
   std::map<std::vector<std::int64_t>, double> library_times(const DeployedKernel& kernel) const {
     const Trial& like = kernel.row;
     std::map<std::vector<std::int64_t>, double> times;
     TrialFilter filter = request_.filter;
     filter.kinds = {"baseline"};
     database_.for_each(filter, [&](const Trial& row) {
-      const bool is_like = row.template_name == "cublas" && row.outcome == Outcome::ok && row.median_us;
-      constexpr std::array kAlike{&Trial::gpu,           &Trial::operation, &Trial::options,
-                                  &Trial::element_types, &Trial::scalars,   &Trial::cache};
-      if (!is_like || row.source != like.source ||
-          std::ranges::any_of(kAlike, [&](const auto member) { return row.*member != like.*member; }))
+      const double us = row.median_us.value_or(0);
+      constexpr std::array kAlike{&Trial::gpu,     &Trial::operation,     &Trial::operation_hash,
+                                  &Trial::options, &Trial::element_types, &Trial::scalars,
+                                  &Trial::cache};
+      const auto is_alike = [&](const auto member) { return row.*member == like.*member; };
+      if (row.template_name != "cublas" || row.outcome != Outcome::ok || row.source != like.source ||
+          !std::isfinite(us) || us <= 0 || !std::ranges::all_of(kAlike, is_alike))
         return true;
-      const Problem problem = RecordedKernels::problem_of(row, *kernel.spec);
-      std::vector<std::int64_t> sizes;
-      for (const auto& [dimension, size] : problem.dimensions) sizes.push_back(size);
-      if (problem.leading.empty()) times[sizes] = *row.median_us;
+      try {
+        const Problem problem = RecordedKernels::problem_of(row, *kernel.spec);
+        std::vector<std::int64_t> sizes;
+        for (const auto& [dimension, size] : problem.dimensions) sizes.push_back(size);
+        if (problem.leading.empty()) times[sizes] = us;
+      } catch (const UserError&) {  // the row has other sizes than the operation
+      }
       return true;
     });
     return times;
   }
 
+  /// Whether cuBLAS computes the operation as the baseline of that name was timed.
+  static bool is_product(const Operation& what) {
+    using enum ElementType;
+    constexpr std::size_t kBuffers = 3;
+    const ElementType type = what.buffers.front().type;
+    const bool is_known = type == f64
+                              ? what.accumulator == f64
+                              : what.accumulator == f32 && (type == f16 || type == bf16 || type == f32);
+    return what.baseline_library == LibraryOperation::gemm && what.buffers.size() == kBuffers && is_known &&
+           std::ranges::all_of(what.buffers, [&](const Buffer& one) { return one.type == type; });
+  }
+
   /// Adds cuBLAS as a candidate of a section of products, where its times were recorded.
-  void add_library(const RecordedPortfolio& recorded, DeployedSection& section) {
+  void add_library(DeployedSection& section) {
     const DeployedKernel first = deployment_.kernels[section.candidates.front().kernel];
-    const std::vector<Buffer>& buffers = first.spec->operation.buffers;
-    const std::string type(name(buffers.front().type));
-    const bool is_product =
-        first.spec->operation.baseline_library == LibraryOperation::gemm && buffers.size() == 3 &&
-        is_among(type, std::vector<std::string>{"f16", "bf16", "f32", "f64"}) &&
-        std::ranges::all_of(buffers, [&](const Buffer& one) { return name(one.type) == type; });
-    const auto times = is_product ? library_times(first) : std::map<std::vector<std::int64_t>, double>();
-    if (times.empty()) return;
+    const auto times = is_product(first.spec->operation) ? library_times(first)
+                                                         : std::map<std::vector<std::int64_t>, double>();
+    if (times.empty()) {
+      add_note("cuBLAS is left out of " + first.row.operation +
+               ": it computes no such product, or no row has its times (sweep with --baseline cublas)");
+      return;
+    }
     std::vector<TimeModel::Observation> observations;
     for (const auto& [sizes, us] : times) observations.push_back({sizes, {}, us});
     DeployedKernel library;
     library.row.template_name = "cublas";
     library.spec = first.spec;
     library.problem = first.problem;
-    library.options = {type};
+    library.options = {std::string(name(first.spec->operation.buffers.front().type))};
     constexpr std::size_t kArguments = 15;
     library.code = {product_plan(first.spec->operation), {}, kArguments};
-    const std::size_t place = section.candidates.size();
-    section.candidates.push_back({deployment_.kernels.size(), fit_time_models({observations}).front(), {}});
-    deployment_.kernels.push_back(std::move(library));
-    const PortfolioTable& table = recorded.group.table;
     for (FastestKernelOn& fastest : section.fastest) {
       const auto known = times.find(fastest.sizes);
-      const auto problem = static_cast<std::size_t>(
-          std::ranges::find(table.problems, fastest.sizes, &PortfolioProblem::sizes) -
-          table.problems.begin());
-      const double regret = recorded.portfolio.regrets[*recorded.portfolio.best_on(problem)][problem];
-      if (known != times.end() && known->second < table.problems[problem].best_us * (1 + regret))
-        fastest.kernel = place;
+      if (known != times.end() && known->second < fastest.time_us) fastest.kernel = section.candidates.size();
     }
+    section.candidates.push_back({deployment_.kernels.size(), fit_time_models({observations}).front(), {}});
+    deployment_.kernels.push_back(std::move(library));
+  }
+
+  void add_note(const std::string& note) {
+    if (!is_among(note, notes_)) notes_.push_back(note);
   }
 
   const DeployedSource& source_of(const TemplateSpec& spec) {
@@ -224,8 +242,7 @@ class Builder {
   /// None, which is noted, for a kernel that no function of one GPU can launch.
   std::optional<std::size_t> add_kernel(DeployedKernel kernel) {
     if (const std::string why = why_not(*kernel.spec); !why.empty()) {
-      const std::string note = fmt::format("{} is left out: {}", kernel.row.template_name, why);
-      if (!is_among(note, notes_)) notes_.push_back(note);
+      add_note(fmt::format("{} is left out: {}", kernel.row.template_name, why));
       return std::nullopt;
     }
     kernel.source = &source_of(*kernel.spec);
@@ -242,6 +259,7 @@ class Builder {
           fmt::format("it differs from the source that was measured as {}", kernel.row.template_name),
           Where{kernel.spec->source.string(), ""}, "Sweep again, or restore the file.");
     check_included(kernel);
+    recorded_.check_launches(kernel);
     deployment_.kernels.push_back(std::move(kernel));
     return known->second;
   }
@@ -253,7 +271,7 @@ class Builder {
     const auto of = [&](const DeployedKernel& one) {
       const Instantiator* const there = recorded_.instantiator(one, one.problem);
       if (there == nullptr)
-        throw UserError(fmt::format("has no value at {}", one.problem.label()), one.spec->where,
+        throw UserError(fmt::format("an expression has no value at {}", one.problem.label()), one.spec->where,
                         "The template has changed since: sweep again.");
       return options_of(one, *there);
     };
@@ -343,8 +361,8 @@ class Builder {
       for (std::size_t i = 0; i < known.size(); ++i) count += known[i] && is_open[i] ? 1 : 0;
       return count;
     };
-    constexpr std::size_t kMostCandidates = 64;
-    for (std::size_t next = 0; next < open.size() && section.candidates.size() < kMostCandidates;) {
+    const std::size_t most = kMostCandidates - (request_.library ? 1 : 0);
+    for (std::size_t next = 0; next < open.size() && section.candidates.size() < most;) {
       const auto best =
           std::ranges::max_element(runs, {}, [&](const std::vector<bool>& known) { return gain(known); });
       DeployedKernel added;
@@ -421,9 +439,9 @@ class Builder {
   }
 
   const Database& database_;
+  RecordedKernels& recorded_;
   const DeploymentRequest& request_;
   Deployment deployment_;
-  RecordedKernels recorded_;
   std::map<std::filesystem::path, const DeployedSource*> sources_;  ///< by folder of the template
   std::map<std::string, std::size_t> numbers_;                      ///< of kernels
   std::map<std::array<std::string, 4>, std::size_t> operations_;
@@ -435,8 +453,9 @@ class Builder {
 
 }  // namespace
 
-Deployment make_deployment(const Database& database, const DeploymentRequest& request) {
-  return Builder(database, request).build();
+Deployment make_deployment(const Database& database, RecordedKernels& recorded,
+                           const DeploymentRequest& request) {
+  return Builder(database, recorded, request).build();
 }
 
 }  // namespace tiletune

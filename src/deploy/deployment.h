@@ -19,10 +19,8 @@ namespace tiletune {
 struct DeploymentRequest {
   TrialFilter filter;
   PortfolioOptions portfolio;
-  /// Where templates are looked for, before the folders of the recorded configs and the shipped ones.
-  std::vector<std::filesystem::path> template_folders;
   bool library = false;  ///< cuBLAS is a candidate, too, where its times were recorded
-  std::function<void(const std::string&)> note;  ///< hears of what is left out
+  std::function<void(const std::string&)> note;  ///< is called with a line for all that is left out
 };
 
 /// A kernel's source, and where it lies in the folder that a deployment is written to.
@@ -77,7 +75,8 @@ struct Deployment {
 /// Chooses kernels by the filter's rows as `portfolio` does, and to each section adds kernels that can run
 /// where those cannot but others that were measured can. Throws NothingToDo where no row ran, and UserError
 /// where a template is missing or is not what was measured.
-Deployment make_deployment(const Database& database, const DeploymentRequest& request);
+Deployment make_deployment(const Database& database, RecordedKernels& recorded,
+                           const DeploymentRequest& request);
 
 /// The tables and functions that choose a kernel and plan its launches, for programs that launch it
 /// themselves and for the other files of a folder.
@@ -99,7 +98,6 @@ struct FolderOptions {
   std::string name_space = "tuned";
   std::vector<std::string> architectures;  ///< "90a", "80"
   bool jit = false;                        ///< kernels are compiled where they are launched
-  bool library = false;                    ///< it is linked to cuBLAS
 };
 std::map<std::string, std::string> folder_files(const Deployment& deployment, const FolderOptions& options);
 

@@ -97,7 +97,8 @@ class TestWriter {
         "inline constexpr const char* folders_{0}[] = {{{3}}};\n",
         name, statements, cpp_literal(expression), cpp_literals(folders));
     return fmt::format(
-        "{{-1, \"{0}\", {1}, detail::expressions_{0}, 1, detail::options_{0}, 1, detail::folders_{0}, {2}, "
+        "{{-1, false, \"{0}\", {1}, detail::expressions_{0}, 1, detail::options_{0}, 1, detail::folders_{0}, "
+        "{2}, "
         "nullptr, 0, detail::plan_{0}}}",
         name, cpp_literal(source), folders.size());
   }
@@ -364,8 +365,11 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   std::string functions;
   std::string list;
   std::set<std::string> architectures(options.architectures.begin(), options.architectures.end());
-  for (const DeployedKernel& kernel : deployment.kernels)
+  bool calls_library = false;
+  for (const DeployedKernel& kernel : deployment.kernels) {
+    calls_library = calls_library || kernel.source == nullptr;
     if (kernel.source != nullptr) add_sources(*kernel.source, files);
+  }
   for (const DeployedOperation& operation : deployment.operations) {
     for (const DeployedSection& section : operation.sections) {
       const std::string architecture = architecture_of(section);
@@ -393,7 +397,7 @@ std::map<std::string, std::string> folder_files(const Deployment& deployment, co
   const std::vector<Replacement> marks{{"@tuned@", name},
                                        {"@TUNED@", macro_of(name)},
                                        {"@jit@", options.jit ? "ON" : "OFF"},
-                                       {"@library@", options.library ? "ON" : "OFF"},
+                                       {"@library@", calls_library ? "ON" : "OFF"},
                                        {"@architectures@", fmt::format("{}", fmt::join(architectures, ";"))},
                                        {"@first@", deployment.operations.front().name},
                                        {"// {operations}\n", functions},

@@ -130,10 +130,10 @@ class HeaderWriter {
     constants_ +=
         fmt::format("// {}\nstruct {}_{} {{\n  static constexpr int number_in_kKernels = {};\n{}}};\n",
                     comment_text(name), identifier_of(kernel.row.template_name), count_, count_, constants);
-    kernels_ +=
-        fmt::format("    {{{}, {}, {},\n     {}, {}, {}, {}, detail::plan{}}},\n", count_, cpp_literal(name),
-                    cpp_literal(is_library ? "" : kernel.source->path(kernel.source->text.name)), expressions,
-                    options, folders, copies, count_);
+    kernels_ += fmt::format("    {{{}, {}, {}, {},\n     {}, {}, {}, {}, detail::plan{}}},\n", count_,
+                            is_library, cpp_literal(name),
+                            cpp_literal(is_library ? "" : kernel.source->path(kernel.source->text.name)),
+                            expressions, options, folders, copies, count_);
     ++count_;
   }
 

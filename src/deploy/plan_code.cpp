@@ -78,8 +78,11 @@ class ExpressionWriter {
   std::string text(const SyntaxNode& node) const {
     if (node.op == Op::constant) return literal(to_scalar(node.constant));
     if (node.op == Op::load) return load_(static_cast<std::size_t>(node.slot));
-    std::vector<std::string> operands;
-    for (const SyntaxNode& operand : node.operands) operands.push_back(text(operand));
+    std::vector<std::string> operands{text(node.operands.front())};
+    const bool is_decided = operands.front() == "1LL" || operands.front() == "0LL";
+    if (node.op == Op::conditional && is_decided)
+      return text(node.operands[operands.front() == "1LL" ? 1 : 2]);
+    for (std::size_t i = 1; i < node.operands.size(); ++i) operands.push_back(text(node.operands[i]));
     if (node.op == Op::type_size) {  // types are fixed: the operand is a constant
       Scalar size = unset_scalar();
       const std::string name = operands.front().size() > 2 ? unquoted(operands.front()) : "";
@@ -93,8 +96,7 @@ class ExpressionWriter {
     };
     if (node.op == Op::comparison_chain) {  // "a < b <= c" as both(less(a, b), less_equal(b, c))
       for (std::size_t i = 0; i < node.comparisons.size(); ++i)
-        add("both",
-            fmt::format("{}({}, {})", function_of(node.comparisons[i]), operands[i], operands[i + 1]));
+        add("both", comparison(node.comparisons[i], operands[i], operands[i + 1]));
       return whole;
     }
     if (node.op == Op::in_list || node.op == Op::not_in_list) {
@@ -105,11 +107,19 @@ class ExpressionWriter {
     }
     const char* const function = function_of(node.op);
     if (operands.size() == 1) return fmt::format("{}({})", function, operands.front());
-    for (const std::string& operand : operands) add(function, operand);
-    return whole;
+    for (const std::string& operand : operands)
+      if (node.op != Op::multiply || operand != "1LL") add(function, operand);
+    return whole.empty() ? operands.front() : whole;
   }
 
  private:
+  /// Names that are compared with a parameter's are known here, as in SCHEDULE == 'stream_k'.
+  static std::string comparison(Op op, const std::string& left, const std::string& right) {
+    const bool are_names = left.starts_with('"') && right.starts_with('"');
+    if (are_names && (op == Op::equal || op == Op::not_equal))
+      return (left == right) == (op == Op::equal) ? "1LL" : "0LL";
+    return fmt::format("{}({}, {})", function_of(op), left, right);
+  }
   static const char* function_of(Op op) { return std::ranges::find(kNamedOps, op, &NamedOp::op)->function; }
   static std::string unquoted(const std::string& text) { return text.substr(1, text.size() - 2); }
 
@@ -172,9 +182,14 @@ class PlanWriter {
       if (!launch.when.text.empty() &&
           !is_true(evaluate(Program(launch.when, scope_.launch_symbols()), Bindings{slots_, definitions_})))
         continue;
-      std::string tiles = "1LL";
-      for (const ExprText& extent : launch.grid)
-        if (!extent.text.empty()) tiles = fmt::format("multiply({}, {})", tiles, text(extent));
+      std::string tiles;
+      for (const ExprText& extent : launch.grid) {
+        const std::string one = text(extent, "1LL");
+        if (tiles.empty() || tiles == "1LL")
+          tiles = one;
+        else if (one != "1LL")
+          tiles = fmt::format("multiply({}, {})", tiles, one);
+      }
       all.push_back(fmt::format("waves_of({}, {}LL)", tiles, blocks_at_once[all.size()]));
     }
     return derived_values() + fmt::format("  const double waves[] = {{{}}};\n", join(all, ", "));

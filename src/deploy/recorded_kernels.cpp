@@ -12,6 +12,7 @@
 #include "spec/operation.h"
 #include "spec/paths.h"
 #include "spec/reader.h"
+#include "tune/identity.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -48,7 +49,14 @@ RecordedKernels::RecordedKernels(const Database& database, std::vector<fs::path>
     : database_(database),
       folders_(std::move(template_folders)),
       sweeps_(database.sweeps()),
-      models_(load_gpu_models(home_folder() / "configs" / "gpus")) {}
+      models_(load_gpu_models(home_folder() / "configs" / "gpus")) {
+  for (std::size_t i = 0; i < folders_.size(); ++i) {  // a template's own folder was named
+    std::error_code ignored;
+    const bool is_template = fs::exists(folders_[i] / kManifestName, ignored);
+    if (is_template)
+      folders_[i] = fs::absolute(folders_[i] / "").lexically_normal().parent_path().parent_path();
+  }
+}
 
 RecordedKernel RecordedKernels::of_row(std::int64_t id) {
   Trial row = database_.row(id);
@@ -84,7 +92,8 @@ std::shared_ptr<const TemplateSpec> RecordedKernels::load(const Trial& row) cons
       if (is_of_variant(row, spec.operation)) return std::make_shared<const TemplateSpec>(std::move(spec));
     }
   }
-  throw UserError(fmt::format("it does not offer {} {}, which was measured", row.element_types, row.options),
+  throw UserError(fmt::format("it does not offer the measured types {}{}{}", row.element_types,
+                              row.options.empty() ? "" : " with ", row.options),
                   Where{manifest.string(), ""}, "Restore what the manifest was, or sweep again.");
 }
 
@@ -163,11 +172,40 @@ int RecordedKernels::multiprocessors_of(const Trial& row) const {
   return model != nullptr ? model->multiprocessors : 0;
 }
 
+std::optional<Instance> RecordedKernels::instance_of(const RecordedKernel& kernel) const {
+  TemplateSpec spec = *kernel.spec;
+  for (const std::string& word : split(kernel.row.scalars, ' ')) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const auto value = parsed_number<double>(word.substr(std::min(equals + 1, word.size())));
+    if (value) set_scalar(spec, word.substr(0, equals), *value);
+  }
+  try {
+    const int known = multiprocessors_of(kernel.row);
+    return Instantiator(spec, kernel.problem)
+        .instantiate(kernel.configuration, known > 0 ? known : kAnyMultiprocessors);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+void RecordedKernels::check_launches(const RecordedKernel& kernel) {
+  const std::optional<Instance> own = instance_of(kernel);
+  if (!own || multiprocessors_of(kernel.row) == 0) return;
+  const Json now = object_of(launch_text(*own, Arguments::always));
+  const Json before = object_of(kernel.row.launch);
+  for (const auto& [name, recorded] : before.items())
+    if (now.value(name, Json()) != recorded)
+      throw UserError(fmt::format("its {} is not what was measured at {}", name, kernel.problem.label()),
+                      kernel.spec->where, "Sweep again, or restore the manifest.");
+}
+
 std::vector<std::int64_t> RecordedKernels::blocks_at_once(const RecordedKernel& kernel) {
   const int multiprocessors = multiprocessors_of(kernel.row);
   const std::optional<Instance> own = instance(kernel, kernel.problem, multiprocessors);
-  const std::int64_t held = kernel.row.blocks_per_multiprocessor.value_or(0) * std::int64_t{multiprocessors};
-  if (!own || held < 1) return {};
+  constexpr std::int64_t kMostOfAMultiprocessor = 1024;
+  const std::int64_t on_each = kernel.row.blocks_per_multiprocessor.value_or(0);
+  if (!own || multiprocessors == 0 || on_each < 1 || on_each > kMostOfAMultiprocessor) return {};
+  const std::int64_t held = on_each * multiprocessors;
   std::vector<std::int64_t> all(own->launches.size(), held);
   // There are more tiles than any GPU has multiprocessors; the product of the sizes fits into 64 bits.
   Problem large = kernel.problem;
@@ -185,8 +223,8 @@ std::vector<std::int64_t> RecordedKernels::blocks_at_once(const RecordedKernel& 
   return all;
 }
 
-Waves RecordedKernels::waves(const RecordedKernel& kernel, const Problem& problem) {
-  const std::vector<std::int64_t> at_once = blocks_at_once(kernel);
+Waves RecordedKernels::waves(const RecordedKernel& kernel, const Problem& problem,
+                             const std::vector<std::int64_t>& at_once) {
   const std::optional<Instance> tiles = instance(kernel, problem, kUnlimitedMultiprocessors);
   if (!tiles || tiles->launches.size() != at_once.size()) return {};
   Waves waves;
@@ -198,29 +236,75 @@ Waves RecordedKernels::waves(const RecordedKernel& kernel, const Problem& proble
   return waves;
 }
 
-KernelFacts RecordedKernels::facts_of(const PortfolioTable& table) {
-  using Known = std::map<std::pair<std::size_t, std::size_t>, std::pair<bool, Waves>>;
-  const auto facts = [this, &table, kernels = std::map<std::size_t, std::optional<RecordedKernel>>(),
-                      known = Known()](std::size_t number, std::size_t problem) mutable {
-    const auto [fact, is_new] = known.try_emplace({number, problem}, true, Waves());
-    if (!is_new) return fact->second;
-    const auto [kernel, is_first] = kernels.try_emplace(number);
-    try {
-      if (is_first) kernel->second = of_row(table.kernels[number].row);
-    } catch (const UserError&) {
+namespace {
+
+/// The facts of a table's kernels, each computed when it is asked for.
+class TableFacts {
+ public:
+  TableFacts(RecordedKernels& recorded, const PortfolioTable& table,
+             std::function<void(const std::string&)> note)
+      : recorded_(recorded), table_(table), note_(std::move(note)) {}
+
+  bool may_run(std::size_t kernel, std::size_t problem) {
+    const RecordedKernel* const one = kernel_at(kernel);
+    if (one == nullptr) return true;
+    const auto [known, is_new] = may_run_.try_emplace({kernel, problem}, true);
+    if (is_new) known->second = recorded_.can_run(*one, problem_at(*one, problem));
+    return known->second;
+  }
+
+  Waves waves(std::size_t kernel, std::size_t problem) {
+    const RecordedKernel* const one = kernel_at(kernel);
+    if (one == nullptr) return {};
+    const auto [known, is_new] = waves_.try_emplace({kernel, problem});
+    if (is_new) known->second = recorded_.waves(*one, problem_at(*one, problem), at_once_.at(kernel));
+    return known->second;
+  }
+
+ private:
+  /// Null where nothing is known of it.
+  const RecordedKernel* kernel_at(std::size_t number) {
+    const auto [known, is_new] = kernels_.try_emplace(number);
+    if (is_new) {
+      try {
+        RecordedKernel kernel = recorded_.of_row(table_.kernels[number].row);
+        if (kernel.spec->operation.dimensions != table_.dimensions)
+          throw UserError("its operation has other dimensions than the rows", kernel.spec->where,
+                          "Sweep again.");
+        at_once_[number] = recorded_.blocks_at_once(kernel);
+        known->second = std::move(kernel);
+      } catch (const UserError& error) {
+        note_(fmt::format("{}; its kernels count as able to run all sizes. {}", error.message(),
+                          error.remedy()));
+      }
     }
-    if (!kernel->second) return fact->second;
-    Problem other = kernel->second->problem;
+    return known->second ? &*known->second : nullptr;
+  }
+
+  Problem problem_at(const RecordedKernel& kernel, std::size_t problem) const {
+    Problem other = kernel.problem;
     other.leading.clear();
-    if (other.dimensions.size() != table.dimensions.size()) return fact->second;
-    for (std::size_t i = 0; i < table.dimensions.size(); ++i)
-      other.dimensions[i].second = table.problems[problem].sizes[i];
-    return fact->second = {can_run(*kernel->second, other), waves(*kernel->second, other)};
-  };
-  const auto shared =
-      std::make_shared<std::function<std::pair<bool, Waves>(std::size_t, std::size_t)>>(facts);
-  return {[shared](std::size_t kernel, std::size_t problem) { return (*shared)(kernel, problem).first; },
-          [shared](std::size_t kernel, std::size_t problem) { return (*shared)(kernel, problem).second; }};
+    for (std::size_t i = 0; i < other.dimensions.size(); ++i)
+      other.dimensions[i].second = table_.problems[problem].sizes[i];
+    return other;
+  }
+
+  RecordedKernels& recorded_;
+  const PortfolioTable& table_;
+  std::function<void(const std::string&)> note_;
+  std::map<std::size_t, std::optional<RecordedKernel>> kernels_;
+  std::map<std::size_t, std::vector<std::int64_t>> at_once_;
+  std::map<std::pair<std::size_t, std::size_t>, bool> may_run_;
+  std::map<std::pair<std::size_t, std::size_t>, Waves> waves_;
+};
+
+}  // namespace
+
+KernelFacts RecordedKernels::facts_of(const PortfolioTable& table,
+                                      const std::function<void(const std::string&)>& note) {
+  const auto facts = std::make_shared<TableFacts>(*this, table, note);
+  return {[facts](std::size_t kernel, std::size_t problem) { return facts->may_run(kernel, problem); },
+          [facts](std::size_t kernel, std::size_t problem) { return facts->waves(kernel, problem); }};
 }
 
 }  // namespace tiletune

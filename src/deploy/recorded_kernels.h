@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ struct RecordedKernel {
   std::string name() const;  ///< "sgemm_warptile BM=128 BN=64"
 };
 
-/// The kernels of a database's rows, and what their templates say of them at other sizes.
+/// Finds the kernels of rows, and evaluates their templates at other sizes.
 class RecordedKernels {
  public:
   /// Templates are looked for in `template_folders`, then beside the recorded configs and among the shipped
@@ -44,6 +45,12 @@ class RecordedKernels {
   /// Null where the template's expressions have no value for the problem.
   const Instantiator* instantiator(const RecordedKernel& kernel, const Problem& problem);
 
+  /// The kernel at its recorded problem and scalars, on its GPU, or one of 132 multiprocessors where no model
+  /// describes that; none where the template has no value for it.
+  std::optional<Instance> instance_of(const RecordedKernel& kernel) const;
+  /// Throws UserError where the template launches otherwise than the row has recorded.
+  void check_launches(const RecordedKernel& kernel);
+
   /// For each problem whether a kernel can be launched there as it is compiled for its own: the template's
   /// constraints, the limits of CUDA's grids, and whatever is compiled into it.
   std::vector<bool> can_run(const RecordedKernel& kernel, std::span<const Problem> problems);
@@ -51,17 +58,19 @@ class RecordedKernels {
     return can_run(kernel, std::span(&problem, 1)).front();
   }
 
-  /// By launch, how many thread blocks the GPU of the row holds at once; where it limits the grid, at most as
-  /// many as the grid ever has. Empty where that is not known, as it is of predicted rows of unknown models.
+  /// By launch, how many thread blocks the GPU of the row holds at once, as recorded of the launch with the
+  /// lowest occupancy; where the GPU limits a grid, at most as many as the grid ever has. Empty for GPUs that
+  /// no model describes, and where the occupancy is not recorded.
   std::vector<std::int64_t> blocks_at_once(const RecordedKernel& kernel);
 
-  /// By launch, how often a kernel fills the GPU with thread blocks, or with the tiles that blocks share;
-  /// empty where that is not known.
-  Waves waves(const RecordedKernel& kernel, const Problem& problem);
+  /// By launch, how often a kernel fills the GPU with thread blocks, or with the tiles that blocks share, of
+  /// which so many run at once; empty where that is not known.
+  Waves waves(const RecordedKernel& kernel, const Problem& problem,
+              const std::vector<std::int64_t>& blocks_at_once);
 
-  /// A kernel whose template is missing may run everywhere, and nothing is known of its waves. Refers to the
-  /// table.
-  KernelFacts facts_of(const PortfolioTable& table);
+  /// A kernel whose template is missing or has other sizes, which `note` hears of, may run everywhere, and
+  /// its waves are not known. Refers to the table.
+  KernelFacts facts_of(const PortfolioTable& table, const std::function<void(const std::string&)>& note);
 
  private:
   std::shared_ptr<const TemplateSpec> load(const Trial& row) const;
@@ -81,7 +90,7 @@ class RecordedKernels {
 /// true; what `known` does not have stays as it is. None for what is no plain value.
 std::optional<Value> recorded_value(const std::vector<Value>& known, const nlohmann::ordered_json& json);
 
-/// Of the GPU that conditions are asked for: none of them depends on it.
+/// Stands for any GPU: no constraint depends on the number of multiprocessors.
 inline constexpr int kAnyMultiprocessors = 132;
 /// More multiprocessors than any GPU has: a grid that they limit then has a thread block for each tile.
 inline constexpr int kUnlimitedMultiprocessors = 1'000'000'000;

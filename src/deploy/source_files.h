@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "compile/source.h"
 
@@ -15,7 +16,10 @@ struct SourceFiles {
   std::set<std::string> not_found;
 };
 
-/// Reads a source and what it includes of its folders, whatever conditions stand around an #include.
+/// The names in a text's #include lines, whatever conditions stand around them.
+std::vector<std::string> included_names(const std::string& text);
+
+/// Reads a source and what it includes of its folders.
 SourceFiles source_files(const KernelSource& source);
 
 }  // namespace tiletune

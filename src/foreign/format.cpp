@@ -244,8 +244,10 @@ std::string utc_time(std::string_view text) {
   const char* rest = nullptr;
   for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"})
     if (rest == nullptr) rest = ::strptime(written.c_str(), format, &local);
-  // strptime() takes years of fewer digits, too.
-  if (rest == nullptr || written.find('-') != 4) return "";
+  // strptime() takes years of fewer digits, and dates that touch the time, too.
+  constexpr std::size_t kDay = 10;
+  if (rest == nullptr || written.find('-') != 4 || written.find_first_of("T ") != kDay) return "";
+  local.tm_sec = std::min(local.tm_sec, 59);  // a leap second, which timegm() would carry over
   if (*rest == '.' || *rest == ',') rest += 1 + std::strspn(rest + 1, "0123456789");
   std::tm zone{};
   if (const std::string offset(trim(rest)); !offset.empty() && offset != "UTC" && offset != "z") {

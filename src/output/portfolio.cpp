@@ -96,10 +96,12 @@ std::vector<FastestKernelOn> fastest_kernels(const RecordedPortfolio& recorded) 
     if (!kernel) continue;
     const auto [place, is_new] = places.try_emplace(problems[i].sizes, all.size());
     const bool is_dense = problems[i].label.find(' ') == std::string::npos;
+    const FastestKernelOn fastest{problems[i].sizes, *kernel,
+                                  problems[i].best_us * (1 + recorded.portfolio.regrets[*kernel][i])};
     if (is_new)
-      all.push_back({problems[i].sizes, *kernel});
+      all.push_back(fastest);
     else if (is_dense)
-      all[place->second].kernel = *kernel;
+      all[place->second] = fastest;
   }
   return all;
 }
@@ -115,12 +117,15 @@ std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database&
 
 /// "  kernel 1: 2.1 + 0.000241 * w * K" and such.
 Lines time_lines(const RecordedPortfolio& recorded) {
-  Lines lines{"predicted time in us on other sizes; w: waves of thread blocks"};
+  Lines lines{"predicted time in us on other sizes"};
   for (std::size_t i = 0; i < recorded.portfolio.models.size(); ++i) {
     std::vector<std::string> terms;
     for (const TimeModel::Term& term : recorded.portfolio.models[i].terms()) {
       std::vector<std::string> factors{fmt::format("{:.3g}", term.us)};
-      if (term.launch) factors.push_back(fmt::format("w{}", *term.launch + 1));
+      if (term.launch) {
+        factors.push_back(fmt::format("w{}", *term.launch + 1));
+        lines.front() = "predicted time in us on other sizes; w1: waves of thread blocks of the first launch";
+      }
       for (const std::size_t size : term.sizes) factors.push_back(recorded.group.table.dimensions[size]);
       terms.push_back(join(factors, " * "));
     }
@@ -218,7 +223,7 @@ ViewPage page_of(const RecordedPortfolio& recorded, const Database& database) {
   table.hide_empty_columns();
   Lines lines{"the best of the kernels, " + summary_text(tuned_regrets(recorded, portfolio.kernels)),
               portfolio.untuned.empty()
-                  ? "problems that were not tuned: not judged; hold some out (--held-out)"
+                  ? "regret on untuned problems: unknown; hold some out with --held-out"
                   : fmt::format("problems that were not tuned ({} held out): {}", portfolio.untuned.size(),
                                 summary_text(untuned_regrets(portfolio)))};
   if (const std::vector<double> held_out = tuned_regrets(recorded, portfolio.kernels, false);

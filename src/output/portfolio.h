@@ -35,6 +35,7 @@ std::vector<PortfolioGap> gaps_of(const RecordedPortfolio& recorded);
 struct FastestKernelOn {
   std::vector<std::int64_t> sizes;
   std::size_t kernel = 0;  ///< place in the portfolio
+  double time_us = 0;
 };
 /// Each sizes once: of problems that differ in leading dimensions only, that with dense matrices if there is
 /// one.

@@ -31,8 +31,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
                           const Measured& baseline);
 
 /// Adds the resources of the compiled kernels, and whether the GPU can run them. Of several launches, the row
-/// gets the figures of the one with the lowest occupancy. Also adds, to predict other sizes, how often each
-/// launch fills this GPU with thread blocks, or with the tiles that they share.
+/// gets the figures of the one with the lowest occupancy.
 void add_admission(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
                    const Instance& instance);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);

@@ -69,7 +69,7 @@ TEST_F(PortfolioCommand, TablesSayTheCurveTheTimesAndWhatWasNotTuned) {
   EXPECT_TRUE(carries(run.out, {"kernels for 13 problems on NVIDIA H200", "p90_regret_percent",
                                 "predicted time in us on other sizes",
                                 "kernel 1: ", "the best of the kernels, regret: median",
-                                "problems that were not tuned: not judged", "--held-out"}));
+                                "regret on untuned problems: unknown", "--held-out"}));
   const Finished csv = sandbox_->run({"portfolio", "rows.db", "-k", "2", "--format", "csv"});
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 14);
   const Finished markdown = sandbox_->run({"portfolio", "rows.db", "-k", "2", "--format", "markdown"});

@@ -47,6 +47,14 @@ bool built(const Sandbox& sandbox, const std::string& example, const std::string
 }
 
 /// Operations with and without scalars, workspaces, several launches, and integers.
+TEST(UseBest, MistakesAreSaid) {
+  const Sandbox sandbox;
+  if (!built(sandbox, "use_best")) GTEST_SKIP() << "CMake finds no CUDA toolkit";
+  const std::string fake = fmt::format("LD_LIBRARY_PATH='{}/fake_cuda' ", TILETUNE_BINARY_DIR);
+  EXPECT_TRUE(carries(shell(sandbox, fake + "build/use_best").err, {"usage: use_best best.json"}));
+  EXPECT_TRUE(carries(shell(sandbox, fake + "build/use_best nowhere").err, {"use_best:", "parse error"}));
+}
+
 TEST(UseBest, LaunchesWhatAnyOperationHasWithItsArguments) {
   const Sandbox sandbox;
   if (!built(sandbox, "use_best")) GTEST_SKIP() << "CMake finds no CUDA toolkit";
@@ -71,7 +79,7 @@ TEST(UseBest, LaunchesWhatAnyOperationHasWithItsArguments) {
                                    "build/use_best best.json",
                                    TILETUNE_BINARY_DIR));
     EXPECT_EQ(run.code, 0) << run.err;
-    EXPECT_TRUE(carries(run.out, {"50.0 us, recorded "})) << "20 launches in a millisecond";
+    EXPECT_TRUE(carries(run.out, {"[0] = 1"})) << "nothing was computed";
     EXPECT_TRUE(carries(read_file(sandbox.folder() / "log"), expected))
         << read_file(sandbox.folder() / "log").substr(0, 500);
   }
@@ -158,8 +166,49 @@ endforeach()
   EXPECT_TRUE(run.err.ends_with("|90a\n")) << run.err;
 }
 
+/// The text stands in an untrusted database.
+TEST_F(ExportOne, NothingInADatabaseIsACommand) {
+  const std::string breaks =
+      "x\nexecute_process(COMMAND touch INJECTED)\nmessage(INJECTED ${x} $ENV{HOME} \";";
+  const std::pair<const char*, std::string> cells[] = {
+      {"gpu", breaks},
+      {"kernel_expression", breaks},
+      {"kernel_expression", "k\x1b]0;INJECTED\x07"},
+      {"architecture", "sm_90; touch INJECTED"},
+      {"compile_options",
+       R"x(["-DV=1; touch INJECTED", "-D", "--std=c++17\ntouch INJECTED", "-D$(touch INJECTED)"])x"},
+      {"compile_options", "[\"--std=" + std::string(500000, 'a') + "\"]"},
+      {"launch",
+       R"x({"grid": "\\nexecute_process(COMMAND touch INJECTED)", "block": [[]], "dynamic_shared_bytes": {}})x"},
+      {"launch", R"({"grid": 1, "arguments": [3], "workspace": 7, "launches": {}})"},
+      {"dimensions", R"({"M": -1})"}};
+  const auto injected = [&] { return std::filesystem::exists(sandbox_->folder() / "INJECTED"); };
+  for (const auto& [column, text] : cells) {
+    std::filesystem::copy_file(sandbox_->folder() / "one.db", sandbox_->folder() / "hostile.db",
+                               std::filesystem::copy_options::overwrite_existing);
+    exported::change(*sandbox_, "hostile.db", fmt::format("UPDATE trial SET {} = ?", column), {text});
+    for (const std::string format : {"defines", "cmake", "best"}) {
+      std::vector<std::string> words{"export", "--db", "hostile.db", "--template", "tiny", "-o", "out"};
+      if (format == "best") words.emplace_back("--best");
+      if (format != "best") words.insert(words.end(), {"--format", format});
+      const Finished run = sandbox_->run(words);
+      EXPECT_TRUE(run.code == 0 || run.code == kUserError || run.code == kNothingToDo) << column << run.err;
+      EXPECT_EQ(run.err.find('\x1b'), std::string::npos) << column;
+      if (run.code != 0) continue;
+      const std::string written = read_file(sandbox_->folder() / "out");
+      EXPECT_EQ(written.find('\x1b'), std::string::npos) << column;
+      if (format == "cmake") EXPECT_EQ(shell(*sandbox_, "cmake -P out").code, 0) << written.substr(0, 2000);
+      constexpr std::size_t kLongestCommand = 100000;
+      if (format == "defines" && written.size() < kLongestCommand)
+        EXPECT_EQ(shell(*sandbox_, "echo " + written).code, 0);
+      EXPECT_FALSE(injected()) << column << ": " << written.substr(0, 2000);
+    }
+  }
+}
+
 TEST_F(ExportOne, OneConfigurationIsAskedFor) {
-  expect_error(exported({"--format", "cmake"}), kUserError, {"3 comparable sets", "64x32x16", "--problem"});
+  expect_error(exported({"--format", "cmake"}), kUserError,
+               {"3 comparable sets match", "64x32x16", "--problem"});
   expect_error(exported({"--format", "defines", "--arch", "80", "--problem", "8x8x8"}), kUserError,
                {"--arch"});
   expect_error(exported({"--format", "defines", "--problem", "8x8x8", "--namespace", "a b"}), kUserError,
@@ -179,6 +228,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t stream) {
   std::printf("stream %p\n", static_cast<void*>(stream));
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, size_t) { return CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int64_t m, int64_t n, int64_t k,
                                const void* alpha, const void* a, cudaDataType at, int64_t lda, const void* b, cudaDataType bt,
                                int64_t ldb, const void* beta, void* c, cudaDataType ct, int64_t ldc, cublasComputeType_t compute,
@@ -240,7 +290,7 @@ int main() {
                   TILETUNE_BINARY_DIR));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(carries(run.out,
-                      {"stream 0x70", "gemm 0 0: 32 64 16, 0.5,", "0 32,", "0.25,", "0 40, 68", "ok|cublas"}))
+                      {"stream 0x70", "gemm 0 0: 32 64 16, 0.5,", "0 32,", "0.25,", "0 40, 69", "ok|cublas"}))
       << run.out;
 }
 

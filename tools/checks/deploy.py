@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -75,6 +76,7 @@ def check_path(bench):
     blocks = re.findall(r"```console (?:gpu toolkit|parsed)\n(.*?)```", (HOME / "docs/use_the_winner.md").read_text(), re.DOTALL)
     commands = [line[2:] for block in blocks[:2] for line in block.splitlines() if line.startswith("$ ")]
     folder = bench.out / "path"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "docs").symlink_to(HOME / "docs")
     environment = {**bench.environment, "PATH": f"{pathlib.Path(bench.executable).resolve().parent}:{os.environ['PATH']}"}
