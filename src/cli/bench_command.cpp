@@ -113,8 +113,8 @@ void write_setting(Json& config, const TemplateSpec& offered, const std::string&
     config["scalars"][name] = *value;
   } else {
     std::vector<std::string> known = names_of(offered.parameters, &Parameter::name);
-    for (const auto* named : {&operation.types, &operation.options})
-      for (const auto& [other, value] : *named) known.push_back(other);
+    for (const auto& type : operation.types) known.push_back(type.first);
+    for (const auto& option : operation.options) known.push_back(option.first);
     for (const auto& scalar : operation.scalars) known.push_back(scalar.first);
     throw UserError(fmt::format("{} has no parameter '{}'", offered.name, name), where,
                     std::string(trim(suggestion(name, known))));
