@@ -43,8 +43,12 @@ std::vector<std::string> include_folders_of(const TemplateSpec& spec, const Kern
 
 /// Tells whether nvcc takes this NVRTC option unchanged; macros and the architecture are written apart.
 bool is_of_nvcc(const std::string& option) {
-  constexpr std::array kOthers{"-D", "--gpu-architecture", "--device-as-default-execution-space",
-                               "--modify-stack-limit", "--device-int128"};
+  constexpr std::array kOthers{"-D",
+                               "--gpu-architecture",
+                               "--device-as-default-execution-space",
+                               "--modify-stack-limit",
+                               "--device-int128",
+                               "--ptxas-options=-v"};
   return !option.empty() &&
          std::ranges::none_of(kOthers, [&](const char* other) { return option.starts_with(other); });
 }

@@ -241,12 +241,11 @@ std::optional<double> microseconds_of(std::string_view unit) {
 std::string utc_time(std::string_view text) {
   const std::string written(text);
   std::tm local{};
-  const char* rest = nullptr;
-  for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"})
-    if (rest == nullptr) rest = ::strptime(written.c_str(), format, &local);
-  // strptime() takes years of fewer digits, and dates that touch the time, too.
-  constexpr std::size_t kDay = 10;
-  if (rest == nullptr || written.find('-') != 4 || written.find_first_of("T ") != kDay) return "";
+  const char* rest = ::strptime(written.c_str(), "%Y-%m-%d", &local);
+  // strptime() takes years of fewer digits, too.
+  if (rest == nullptr || written.find('-') != 4 || (*rest != 'T' && *rest != ' ')) return "";
+  rest = ::strptime(rest + 1, "%H:%M:%S", &local);
+  if (rest == nullptr) return "";
   local.tm_sec = std::min(local.tm_sec, 59);  // a leap second, which timegm() would carry over
   if (*rest == '.' || *rest == ',') rest += 1 + std::strspn(rest + 1, "0123456789");
   std::tm zone{};
