@@ -102,7 +102,7 @@ void complete(Json& argument) {
   if (argument.contains("extents"))
     argument.update(Json{{"swizzle", argument.value("swizzle", "none")},
                          {"promotion", argument.value("promotion", "128B")},
-                         {"offset", argument.value("offset", 0)}});
+                         {"offset", argument.value("offset", std::int64_t{0})}});
   const auto type = from_name<ElementType>(argument.value("type", ""));
   ArgumentValue value;
   if (!argument.contains("scalar") || argument["value"].is_string() || !type ||

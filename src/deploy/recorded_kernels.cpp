@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "spec/load.h"
@@ -50,11 +51,10 @@ RecordedKernels::RecordedKernels(const Database& database, std::vector<fs::path>
       folders_(std::move(template_folders)),
       sweeps_(database.sweeps()),
       models_(load_gpu_models(home_folder() / "configs" / "gpus")) {
-  for (std::size_t i = 0; i < folders_.size(); ++i) {  // a template's own folder was named
+  for (fs::path& folder : folders_) {
     std::error_code ignored;
-    const bool is_template = fs::exists(folders_[i] / kManifestName, ignored);
-    if (is_template)
-      folders_[i] = fs::absolute(folders_[i] / "").lexically_normal().parent_path().parent_path();
+    const bool is_template = fs::exists(folder / kManifestName, ignored);  // its own folder was named
+    if (is_template) folder = fs::absolute(folder / "").lexically_normal().parent_path().parent_path();
   }
 }
 
