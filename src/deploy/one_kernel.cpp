@@ -11,11 +11,15 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "compile/compiler.h"
 #include "deploy/plan_code.h"
 #include "deploy/source_files.h"
 #include "measure/argument_pack.h"
 #include "output/cell_text.h"
 #include "spec/load.h"
+#include "spec/operation.h"
+#include "spec/paths.h"
+#include "spec/reader.h"
 #include "tune/identity.h"
 
 namespace tiletune {
