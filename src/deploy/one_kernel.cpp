@@ -113,12 +113,9 @@ void complete(Json& argument) {
       !from_json(argument["value"], value.value))
     return;
   value.type = *type;
-  constexpr int kBitsOfAByte = 8;
-  constexpr std::size_t kMostBytes = sizeof(std::uint64_t);
-  const std::size_t bytes = size_bytes(*type);
-  const std::uint64_t mask =
-      bytes < kMostBytes ? (std::uint64_t{1} << (kBitsOfAByte * bytes)) - 1 : ~std::uint64_t{0};
-  argument["bits"] = scalar_bits(value) & mask;
+  constexpr std::size_t kBitsOfAByte = 8;
+  const std::size_t unused = kBitsOfAByte * (sizeof(std::uint64_t) - size_bytes(*type));
+  argument["bits"] = scalar_bits(value) << unused >> unused;
 }
 
 /// Adds "launches", always a list, and "steps", "constants" and the workspaces where there are any.
