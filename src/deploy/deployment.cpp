@@ -247,7 +247,10 @@ class Builder {
     }
     kernel.source = &source_of(*kernel.spec);
     kernel.code = plan_code(*kernel.spec, kernel.problem, kernel.configuration);
-    add_options(kernel);
+    DeployedKernel measured = kernel;  // its problem and parameters may be others than the row's
+    measured.problem = RecordedKernels::problem_of(kernel.row, *kernel.spec);
+    measured.configuration = RecordedKernels::configuration_of(kernel.row, *kernel.spec);
+    add_options(kernel, measured);
     const std::string identity = fmt::format("{} {} {} {} {} {}", kernel.spec->folder.string(),
                                              kernel.row.element_types, kernel.row.options, kernel.name(),
                                              join(kernel.code.expressions, " "), join(kernel.options, " "));
@@ -259,15 +262,12 @@ class Builder {
           fmt::format("it differs from the source that was measured as {}", kernel.row.template_name),
           Where{kernel.spec->source.string(), ""}, "Sweep again, or restore the file.");
     check_included(kernel);
-    recorded_.check_launches(kernel);
+    recorded_.check_launches(measured);
     deployment_.kernels.push_back(std::move(kernel));
     return known->second;
   }
 
-  void add_options(DeployedKernel& kernel) {
-    DeployedKernel measured = kernel;
-    measured.problem = RecordedKernels::problem_of(kernel.row, *kernel.spec);
-    measured.configuration = RecordedKernels::configuration_of(kernel.row, *kernel.spec);
+  void add_options(DeployedKernel& kernel, const DeployedKernel& measured) {
     const auto of = [&](const DeployedKernel& one) {
       const Instantiator* const there = recorded_.instantiator(one, one.problem);
       if (there == nullptr)

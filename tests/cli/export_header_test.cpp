@@ -176,6 +176,15 @@ TEST_F(ExportHeader, CompilesWithoutAWarningAsOldAndNewCpp) {
   }
 }
 
+/// Kernels that are added for other sizes have other launches than their rows.
+TEST_F(ExportHeader, ARecordingWhoseKernelsAreAdaptedIsExported) {
+  const Finished run =
+      sandbox_->run({"export", "--db", TILETUNE_SOURCE_DIR "/results/h100/spaces/hgemm_dispatch.db.gz",
+                     "--format", "header", "-o", "hgemm.h"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(carries(run.err, {"unmeasured kernels", "wrote hgemm.h"})) << run.err;
+}
+
 TEST_F(ExportHeader, IsTheSameEveryTime) {
   EXPECT_EQ(sandbox_->run({"export", "--db", "rows.db", "--format", "header"}).out,
             text_in(*sandbox_, "tuned.h"));
