@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/request.h"
+#include "deploy/source_files.h"
 #include "output/cell_text.h"
 #include "space/instance.h"
 #include "spec/load.h"
@@ -122,7 +123,7 @@ class Builder {
     const PortfolioTable& table = recorded.group.table;
     DeployedSection section{recorded.group.what, {}, {}, table.dimensions, {}, {}};
     std::vector<std::optional<std::size_t>> places;
-    const std::size_t most = kMostCandidates - (request_.library ? 1 : 0);
+    const std::size_t most = most_kernels();
     for (std::size_t i = 0; i < std::min(recorded.portfolio.kernels.size(), most); ++i) {
       DeployedKernel own = kernel_of(table.kernels[recorded.portfolio.kernels[i]].row);
       const auto [architecture, scalars, at_once] =
@@ -226,6 +227,9 @@ class Builder {
     deployment_.kernels.push_back(std::move(library));
   }
 
+  /// The kernels that a section has room for; cuBLAS takes a place.
+  std::size_t most_kernels() const { return kMostCandidates - (request_.library ? 1 : 0); }
+
   void add_note(const std::string& note) {
     if (!is_among(note, notes_)) notes_.push_back(note);
   }
@@ -234,7 +238,7 @@ class Builder {
     const auto [known, is_new] = sources_.try_emplace(spec.folder, nullptr);
     if (is_new)
       known->second = &deployment_.sources.emplace_back(DeployedSource{
-          read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false),
+          template_source(spec),
           fs::path("kernels") / spec.name / spec.source.parent_path().lexically_relative(spec.folder)});
     return *known->second;
   }
@@ -361,7 +365,7 @@ class Builder {
       for (std::size_t i = 0; i < known.size(); ++i) count += known[i] && is_open[i] ? 1 : 0;
       return count;
     };
-    const std::size_t most = kMostCandidates - (request_.library ? 1 : 0);
+    const std::size_t most = most_kernels();
     for (std::size_t next = 0; next < open.size() && section.candidates.size() < most;) {
       const auto best =
           std::ranges::max_element(runs, {}, [&](const std::vector<bool>& known) { return gain(known); });

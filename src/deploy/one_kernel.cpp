@@ -29,10 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-KernelSource source_of(const TemplateSpec& spec) {
-  return read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false);
-}
-
 /// Absolute folders, in the order in which the compiler looks there.
 std::vector<std::string> include_folders_of(const TemplateSpec& spec, const KernelSource& source) {
   std::vector<std::string> folders;
@@ -168,7 +164,7 @@ void add_definition(RecordedKernels& recorded, std::int64_t row,
         {"include_folders", Json::array()},
         {"supplied_headers", Json::object()}};
     if (is_source) {
-      const KernelSource source = source_of(spec);
+      const KernelSource source = template_source(spec);
       definition["include_folders"] = include_folders_of(spec, source);
       definition["supplied_headers"] = supplied_headers(source_files(source));
       definition["prelude"] =
@@ -243,7 +239,7 @@ std::string cmake_text(const RecordedKernel& kernel, const std::string& prefix) 
   };
   constexpr std::string_view kArchitecture = "sm_";
   set("SOURCE", {spec.source.string()});
-  set("INCLUDE_FOLDERS", include_folders_of(spec, source_of(spec)));
+  set("INCLUDE_FOLDERS", include_folders_of(spec, template_source(spec)));
   set("KERNEL", {kernel.row.kernel_expression});
   set("DEFINITIONS", options.definitions);
   set("OPTIONS", options.others);

@@ -238,7 +238,7 @@ Waves RecordedKernels::waves(const RecordedKernel& kernel, const Problem& proble
 
 namespace {
 
-/// The facts of a table's kernels, each computed when it is asked for.
+/// Computes facts of a table's kernels when they are asked for.
 class TableFacts {
  public:
   TableFacts(RecordedKernels& recorded, const PortfolioTable& table,
@@ -247,18 +247,12 @@ class TableFacts {
 
   bool may_run(std::size_t kernel, std::size_t problem) {
     const RecordedKernel* const one = kernel_at(kernel);
-    if (one == nullptr) return true;
-    const auto [known, is_new] = may_run_.try_emplace({kernel, problem}, true);
-    if (is_new) known->second = recorded_.can_run(*one, problem_at(*one, problem));
-    return known->second;
+    return one == nullptr || recorded_.can_run(*one, problem_at(*one, problem));
   }
 
   Waves waves(std::size_t kernel, std::size_t problem) {
     const RecordedKernel* const one = kernel_at(kernel);
-    if (one == nullptr) return {};
-    const auto [known, is_new] = waves_.try_emplace({kernel, problem});
-    if (is_new) known->second = recorded_.waves(*one, problem_at(*one, problem), at_once_.at(kernel));
-    return known->second;
+    return one == nullptr ? Waves() : recorded_.waves(*one, problem_at(*one, problem), at_once_.at(kernel));
   }
 
  private:
@@ -294,8 +288,6 @@ class TableFacts {
   std::function<void(const std::string&)> note_;
   std::map<std::size_t, std::optional<RecordedKernel>> kernels_;
   std::map<std::size_t, std::vector<std::int64_t>> at_once_;
-  std::map<std::pair<std::size_t, std::size_t>, bool> may_run_;
-  std::map<std::pair<std::size_t, std::size_t>, Waves> waves_;
 };
 
 }  // namespace

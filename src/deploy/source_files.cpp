@@ -10,6 +10,10 @@
 
 namespace tiletune {
 
+KernelSource template_source(const TemplateSpec& spec) {
+  return read_kernel_source(spec.source, spec.folder, spec.include_folders, spec.folder, false);
+}
+
 std::vector<std::string> included_names(const std::string& text) {
   constexpr std::string_view kBlanks = " \t";
   constexpr std::string_view kInclude = "include";

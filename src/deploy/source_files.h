@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/source.h"
+#include "spec/tune_spec.h"
 
 namespace tiletune {
 
@@ -15,6 +16,9 @@ struct SourceFiles {
   /// What else is included: the toolkit's headers, and those that tiletune supplies.
   std::set<std::string> not_found;
 };
+
+/// The source of a template, which finds its own headers as where it is swept.
+KernelSource template_source(const TemplateSpec& spec);
 
 /// The names in a text's #include lines, whatever conditions stand around them.
 std::vector<std::string> included_names(const std::string& text);
